@@ -1,0 +1,97 @@
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "base/cpu.h"
+
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
+static const struct {
+    parley_cpu level;
+    const char *name;
+} names[] = {
+    {PARLEY_CPU_BEST, "best"},     {PARLEY_CPU_SCALAR, "scalar"},         {PARLEY_CPU_AVX2, "avx2"},
+    {PARLEY_CPU_AVX512, "avx512"}, {PARLEY_CPU_AVX512VNNI, "avx512vnni"}, {PARLEY_CPU_NEON, "neon"},
+    {PARLEY_CPU_DOTPROD, "dotprod"}, {PARLEY_CPU_I8MM, "i8mm"},
+};
+
+const char *parley_cpu_name(parley_cpu level)
+{
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (names[i].level == level)
+            return names[i].name;
+    return "unknown";
+}
+
+bool parley_cpu_from_name(const char *name, parley_cpu *level)
+{
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i].name, name) == 0) {
+            *level = names[i].level;
+            return true;
+        }
+    return false;
+}
+
+#if defined(__x86_64__)
+static bool has_level(parley_cpu level)
+{
+    __builtin_cpu_init(); /* also asks the system whether it saves the wide registers */
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+    bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
+                  && __builtin_cpu_supports("avx512dq");
+    switch (level) {
+    case PARLEY_CPU_AVX2: return avx2;
+    case PARLEY_CPU_AVX512: return avx512;
+    case PARLEY_CPU_AVX512VNNI: return avx512 && __builtin_cpu_supports("avx512vnni");
+    default: return false;
+    }
+}
+#elif defined(__aarch64__)
+static bool has_level(parley_cpu level)
+{
+    enum { DOTPROD_BIT = 1 << 20, I8MM_BIT = 1 << 13 }; /* HWCAP_ASIMDDP, HWCAP2_I8MM of the Linux ABI */
+    switch (level) {
+    case PARLEY_CPU_NEON: return true;
+    case PARLEY_CPU_DOTPROD: return (getauxval(AT_HWCAP) & DOTPROD_BIT) != 0;
+    case PARLEY_CPU_I8MM: return (getauxval(AT_HWCAP) & DOTPROD_BIT) != 0 && (getauxval(AT_HWCAP2) & I8MM_BIT) != 0;
+    default: return false;
+    }
+}
+#else
+static bool has_level(parley_cpu level)
+{
+    (void)level;
+    return false;
+}
+#endif
+
+bool pl_cpu_has(parley_cpu level)
+{
+    return level == PARLEY_CPU_BEST || level == PARLEY_CPU_SCALAR || has_level(level);
+}
+
+parley_status pl_cpu_choose(parley_cpu cap, parley_cpu *level, parley_error *error)
+{
+    if (!pl_cpu_has(cap))
+        return pl_fail(error, PARLEY_DEVICE, "this processor has no level \"%s\"", parley_cpu_name(cap));
+    *level = cap;
+    if (cap != PARLEY_CPU_BEST)
+        return PARLEY_OK;
+    *level = PARLEY_CPU_SCALAR;
+    for (parley_cpu l = PARLEY_CPU_AVX2; l <= PARLEY_CPU_I8MM; l = (parley_cpu)(l + 1))
+        if (pl_cpu_has(l))
+            *level = l;
+    return PARLEY_OK;
+}
+
+int pl_cpu_cores(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        return CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+    return n > 0 ? (int)n : 1;
+}

@@ -1,0 +1,139 @@
+/* The arithmetic of the engine: a table of operations, one table a processor level. Scalar code (ref/) is the truth; body/ holds one body per
+ * group of operations, compiled by a thin file per level (x86/, arm/). Nothing here knows what a layer is.
+ *
+ * Rule of results: an output value depends on its inputs alone, never on how many columns or panels a call covers nor on the thread that runs it.
+ * So each (output row, column) has one accumulator that walks the inner dimension in ascending order. */
+#ifndef PL_KERNELS_H
+#define PL_KERNELS_H
+
+#include "base/arena.h"
+#include "base/tensor.h"
+
+/* ------------------------------------------------------------------ packed matrices */
+
+enum { PL_PANEL = 16 }; /* output rows of a panel */
+
+/* A weight matrix [rows][cols] (y = W x), cols = taps * width for convolutions, tap-major.
+ *
+ * Packed types hold panels of 16 rows, the last one filled up with zero rows:
+ *   F32 F16 BF16   panel = cols x 16 elements: element (r, k) at k * 16 + r
+ *   Q8_0           panel = (cols / 32) x 512 bytes of quants, then (cols / 32) x 16 halves of scales, filled up to 64 bytes.
+ *                  Quant (r, k) of block b at b * 512 + (k / 4) * 64 + r * 4 + k % 4 with k counted inside the block, stored as q + 128
+ *                  (unsigned: vpdpbusd takes the weights as its unsigned operand). Scale of (r, b) at b * 16 + r.
+ * All other types keep the file's rows of blocks, in place, unpacked (panel_bytes = 16 rows); their products unpack to float32 on the way. */
+typedef struct pl_matrix {
+    pl_type type;
+    int rows, cols;
+    size_t panel_bytes;
+    const uint8_t *data; /* 64-byte aligned when packed */
+} pl_matrix;
+
+static inline int pl_panels(const pl_matrix *m)
+{
+    return (m->rows + PL_PANEL - 1) / PL_PANEL;
+}
+
+/* Whether matrices of this type are stored packed. */
+bool pl_type_is_packed(pl_type type);
+
+/* Bytes of one panel. */
+size_t pl_panel_bytes(pl_type type, int cols);
+
+/* Where the elements of a matrix lie in a tensor: output row j * outer + o (o below `outer`), tap t, column c is element
+ * base + j * stride_j + o * stride_o + t * stride_tap + c * stride_c. A plain linear layer: outer = rows, stride_o = cols, taps 1, stride_c 1.
+ * Block types (Q8_0, ..) can only be plain rows. */
+typedef struct pl_pack_map {
+    int64_t base, stride_j, stride_o, stride_tap, stride_c;
+    int outer, taps, width; /* cols = taps * width */
+} pl_pack_map;
+
+/* Packs panels first .. last - 1 of `matrix` (type, rows, cols, panel_bytes set; type packed) from elements of type `source_type` into
+ * data + panel * panel_bytes. The source's type is the matrix's, or F32 F16 BF16 into F32. */
+void pl_pack(const pl_matrix *matrix, uint8_t *data, pl_type source_type, const void *source, const pl_pack_map *map, int first, int last);
+
+/* `values` consecutive values of any type but I32 to float32, exactly as ggml reads them (products and sums not fused). */
+void pl_dequantize(pl_type type, const void *source, int64_t values, float *out);
+
+/* float32 to F32, F16 (round to nearest even, overflow to infinity), BF16 (nearest even), Q8_0 (scale amax / 127 as a half, round half away from
+ * zero, as ggml does): rows of caches. `values` a multiple of the block. */
+void pl_quantize(pl_type type, const float *source, int64_t values, void *out);
+
+float pl_half_to_float(uint16_t half);
+uint16_t pl_float_to_half(float value);
+
+/* ------------------------------------------------------------------ operations */
+
+/* Rows of activations as 8-bit blocks of 32: value = scale * q, with scale = amax / 127 (float32) and q = round to nearest even of value / scale. */
+typedef struct pl_q8_rows {
+    int8_t *q;        /* [rows][width] */
+    float *scale;     /* [rows][width / 32] */
+    int32_t *sum;     /* [rows][width / 32]: sum of the block's q, times 128: takes the weights' offset off again */
+} pl_q8_rows;
+
+/* y[c][r] (+)= sum over taps t and k of W[r][t * width + k] * x[c * x_stride + t * tap_stride + k], (+ bias[r]).
+ * With q8 set (Q8_0 matrices only) x is not read: row c + t * tap_rows of q8 is used, integer products inside a block, float32 across blocks. */
+typedef struct pl_gemm {
+    const pl_matrix *w;
+    int taps, width;        /* w->cols = taps * width; with taps > 1 and a blocked type 32 divides width */
+    int columns;
+    const float *x;
+    int64_t x_stride, tap_stride; /* in floats */
+    const pl_q8_rows *q8;   /* NULL: float32 arithmetic */
+    int tap_rows;           /* rows of q8 from a tap to the next */
+    float *y;               /* y[c * y_stride + r] */
+    int64_t y_stride;
+    const float *bias;      /* [rows] or NULL; added behind the sum */
+    bool accumulate;        /* y += sum + bias */
+} pl_gemm;
+
+enum { PL_KV_BLOCK = 64 }; /* positions of a cache block */
+
+/* Streaming softmax of one position's query heads that share a key head: out[h] = softmax(scale * q[h] . k[j]) v[j] over begin <= j < end.
+ * Walks blocks of absolute positions, so results do not depend on how the positions came in. */
+typedef struct pl_attend {
+    pl_type type;           /* of keys and values: F32 F16 BF16 Q8_0 (32 divides width) */
+    int heads, width;       /* query heads here; head dimension */
+    float scale;
+    const float *q;         /* [heads][width] */
+    const uint8_t *const *blocks; /* of position / 64, first element = block 0 (blocks before begin / 64 are not read) */
+    size_t k_offset, v_offset; /* from a block to row 0 of its keys, values; rows are pl_row_bytes(type, width) apart */
+    int64_t begin, end;     /* end > begin */
+    float *out;             /* [heads][width] */
+} pl_attend;
+
+typedef struct pl_kernels {
+    parley_cpu level;
+    bool int8;              /* gemm takes q8 at this level */
+
+    /* Panels first .. last - 1 for columns c0 .. c1 - 1. `scratch`: pl_gemm_scratch() bytes of this thread, 64-byte aligned. */
+    void (*gemm)(const pl_gemm *g, int first, int last, int c0, int c1, void *scratch);
+    /* Rows x[r * stride], r = 0 .. rows - 1, `width` values each (multiple of 32), to out rows first .. (out holds the whole). */
+    void (*quantize_rows)(const float *x, int64_t stride, int width, int first, int last, const pl_q8_rows *out);
+
+    void (*rms_norm)(const float *x, const float *w, float eps, int n, float *y);      /* y = w * (x / sqrt(mean(x^2) + eps)); y may be x */
+    void (*layer_norm)(const float *x, const float *w, const float *b, float eps, int n, float *y);
+    void (*rope)(float *x, const float *cosine, const float *sine, int width);         /* pairs (i, i + width / 2), tables [width / 2] */
+    void (*attend)(const pl_attend *a);
+    void (*silu_mul)(const float *gate, const float *up, int64_t n, float *y);         /* y = gate / (1 + exp(-gate)) * up */
+    void (*silu)(float *x, int64_t n);
+    void (*gelu)(float *x, int64_t n);                                                 /* erf form */
+    void (*add)(float *y, const float *x, int64_t n);                                  /* y += x */
+    void (*add_scaled)(float *y, const float *x, const float *scale, int width, int rows); /* y[r][i] += scale[i] * x[r][i] */
+    /* y[t][c] = x + inv_beta[c] * sin^2(x * alpha[c]); y may be x. */
+    void (*snake)(const float *x, const float *alpha, const float *inv_beta, int width, int64_t rows, float *y);
+    /* y[t][c] = bias[c] + sum over j < taps of w[j][c] * x[(t + j) * width + c]: channels last, x starts taps - 1 rows before the first output. */
+    void (*depthwise)(const float *x, const float *w, const float *bias, int taps, int width, int rows, float *y);
+    /* A row of any type added to y: y[i] += row[i] (embedding sums). */
+    void (*add_row)(pl_type type, const void *row, int width, float *y);
+} pl_kernels;
+
+/* Bytes of scratch that gemm needs. */
+size_t pl_gemm_scratch(void);
+
+/* The table of a level that pl_cpu_has(); levels of another architecture give NULL. */
+const pl_kernels *pl_kernels_for(parley_cpu level);
+
+/* exp, erf and sin as the vector bodies compute them are within: exp 2 ulp, erf-based gelu 2e-7 absolute of the input's magnitude,
+ * sin^2 1e-6 absolute for |x * alpha| <= 1e4 (larger arguments fall back to libm). */
+
+#endif

@@ -1,0 +1,79 @@
+/* Containers of weights: safetensors (one file, or an index with shards) and GGUF v2 / v3. All bytes are hostile: every size, offset and count is
+ * checked before use, nothing is allocated from an unchecked number, and memory stays below twice the file plus 4 MiB. Opening gives views into
+ * the mapped files; no tensor data is read. */
+#ifndef PL_WEIGHTS_CONTAINER_H
+#define PL_WEIGHTS_CONTAINER_H
+
+#include "base/source.h"
+#include "base/tensor.h"
+
+typedef struct pl_entry {
+    const char *name;
+    pl_tensor tensor;   /* row-major, slowest first (GGUF's ne is turned round) */
+    const char *file;   /* name inside the source, for messages */
+    uint64_t position;  /* of the data in that file */
+    bool used;          /* for the caller's bookkeeping */
+} pl_entry;
+
+typedef struct pl_gguf_value pl_gguf_value;
+
+typedef struct pl_container {
+    const char *format; /* "safetensors", "gguf" */
+    const char *file;   /* the (first) file's name inside the source */
+    pl_entry *entries;  /* in the order of the file */
+    size_t n_entries;
+    uint64_t file_bytes;
+    const uint32_t *slots; /* hash table over names: index + 1 or 0 */
+    size_t n_slots;
+    const pl_gguf_value *values;
+    size_t n_values;
+    pl_arena arena;     /* owns all of the above */
+} pl_container;
+
+/* `folder`: "" or a prefix that ends in '/' ("speech_tokenizer/"). Takes folder + "model.safetensors.index.json" with its shards when there is one,
+ * else folder + "model.safetensors". Errors: MISSING (neither, or a shard, or a tensor the index promises), FORMAT, UNSUPPORTED (an element type), IO, MEMORY. */
+parley_status pl_safetensors_open(const parley_allocator *allocator, pl_source *source, const char *folder, pl_container *container, parley_error *error);
+
+/* A GGUF file. Errors: FORMAT, UNSUPPORTED (version, tensor type by name and number), IO, MISSING, MEMORY. */
+parley_status pl_gguf_open(const parley_allocator *allocator, pl_source *source, const char *name, pl_container *container, parley_error *error);
+
+/* Whether the file begins as a GGUF does. */
+bool pl_is_gguf(pl_bytes bytes);
+
+void pl_container_close(pl_container *container);
+
+/* NULL when there is none of that name. */
+pl_entry *pl_container_find(const pl_container *container, const char *name);
+
+/* ------------------------------------------------------------------ GGUF keys */
+
+typedef struct pl_gguf_text {
+    const char *text; /* not NUL-terminated, in the mapped file */
+    size_t length;
+} pl_gguf_text;
+
+/* Whether the key is there, of any type. */
+bool pl_gguf_has(const pl_container *container, const char *key);
+
+/* Each: false with error untouched when the key is absent; a key of another kind is FORMAT in `*status` (set to PARLEY_OK otherwise) with the error
+ * filled. Integers are taken from any integer type (and bool for flags) if the value fits; floats from f32 and f64. */
+bool pl_gguf_int(const pl_container *container, const char *key, int64_t *value, parley_status *status, parley_error *error);
+bool pl_gguf_float(const pl_container *container, const char *key, double *value, parley_status *status, parley_error *error);
+bool pl_gguf_bool(const pl_container *container, const char *key, bool *value, parley_status *status, parley_error *error);
+bool pl_gguf_string(const pl_container *container, const char *key, pl_gguf_text *value, parley_status *status, parley_error *error);
+
+/* Arrays: count, then elements. Strings are found in order: an iterator, since they lie one behind the other. */
+bool pl_gguf_ints(const pl_container *container, const char *key, int64_t **values, size_t *count, pl_arena *arena, parley_status *status,
+                  parley_error *error);
+bool pl_gguf_strings(const pl_container *container, const char *key, pl_gguf_text **values, size_t *count, pl_arena *arena, parley_status *status,
+                     parley_error *error);
+
+/* Keys with a prefix, in file order: calls visit(context, rest of the key, container, whole key). Used for "..codec_language_id.<language>". */
+void pl_gguf_each(const pl_container *container, const char *prefix, void (*visit)(void *context, pl_gguf_text rest, const char *key), void *context);
+
+/* ------------------------------------------------------------------ checking */
+
+/* First value of the tensor that is not finite: its index, or -1. Reads all of it. */
+int64_t pl_first_not_finite(const pl_tensor *tensor);
+
+#endif
