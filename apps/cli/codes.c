@@ -4,6 +4,7 @@
 #include "npy.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MAX_FILE = 1 << 28, MAX_GROUPS = 1024 };
 
