@@ -250,7 +250,7 @@ static void add_finding(void *context, const parley_finding *finding)
 
 static void append_summary(check_run *run, size_t faults)
 {
-    cli_appendf(&run->text, "%zu faults", faults);
+    cli_appendf(&run->text, "%zu fault%s", faults, faults == 1 ? "" : "s");
     for (size_t i = 0; i < CLI_COUNT(kinds); i++)
         cli_appendf(&run->text, "%s%zu %s", i ? ", " : " (", run->counts[i], kinds[i].name);
     cli_append_text(&run->text, ")\n");
@@ -278,7 +278,7 @@ static parley_status check(const char *path, const parley_open_options *options,
         status = cli_output_whole("-", &run.text, error);
     cli_buffer_free(&run.text);
     if (status == PARLEY_OK && run.first != PARLEY_OK)
-        return cli_fail(error, run.first, "\"%.300s\" has %zu faults", path, faults);
+        return cli_fail(error, run.first, "\"%.300s\": %zu fault%s found", path, faults, faults == 1 ? "" : "s");
     return status;
 }
 

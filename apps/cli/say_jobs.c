@@ -206,7 +206,7 @@ static void settle(batch *b, slot *s, parley_error *error)
 
 static void step(batch *b)
 {
-    parley_tts *sessions[CLI_MAX_SESSIONS];
+    parley_tts *sessions[CLI_MAX_SESSIONS] = {0};
     slot *slots[CLI_MAX_SESSIONS];
     static parley_error errors[CLI_MAX_SESSIONS];
     size_t count = 0, running = 0;
