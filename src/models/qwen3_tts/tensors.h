@@ -43,19 +43,19 @@ typedef struct tts_open {
     bool any;
 } tts_open;
 
-parley_status tts_files_open(const parley_allocator *allocator, const tts_open *what, tts_files *files, parley_error *error);
-void tts_files_close(tts_files *files);
+parley_status pl_tts_files_open(const parley_allocator *allocator, const tts_open *what, tts_files *files, parley_error *error);
+void pl_tts_files_close(tts_files *files);
 
-/* Whether the path looks like this family at all (for the registry): a directory or GGUF of it. Errors are left to tts_files_open(). */
-bool tts_probe(pl_source *source);
+/* Whether the path looks like this family at all (for the registry): a directory or GGUF of it. Errors are left to pl_tts_files_open(). */
+bool pl_tts_probe(pl_source *source);
 
 /* Reads the configuration of all parts that are there. Required keys that are missing are MISSING naming file and key; wrong kinds FORMAT; values out
  * of range or contradictory FORMAT; generation settings inside sub-configurations that are not neutral UNSUPPORTED (spec 1.4). Texts live in
  * files->arena. */
-parley_status tts_config_read(tts_files *files, tts_config *config, parley_error *error);
+parley_status pl_tts_config_read(tts_files *files, tts_config *config, parley_error *error);
 
 /* The tokenizer of the files. */
-parley_status tts_tokenizer_open(const parley_allocator *allocator, tts_files *files, const tts_config *config, pl_tokenizer **tokenizer,
+parley_status pl_tts_tokenizer_open(const parley_allocator *allocator, tts_files *files, const tts_config *config, pl_tokenizer **tokenizer,
                                  parley_error *error);
 
 /* ------------------------------------------------------------------ canonical tensors, in upstream's shapes */
@@ -92,9 +92,9 @@ typedef struct tts_resolve {
     size_t *faults;
 } tts_resolve;
 
-parley_status tts_tensors_resolve(tts_files *files, const tts_config *config, const tts_resolve *how, tts_tensors *tensors, parley_error *error);
+parley_status pl_tts_tensors_resolve(tts_files *files, const tts_config *config, const tts_resolve *how, tts_tensors *tensors, parley_error *error);
 
 /* File and position of a tensor's values, for messages; and to tell the system that its pages are not needed soon. */
-void tts_tensor_drop(tts_files *files, const pl_tensor *tensor);
+void pl_tts_tensor_drop(tts_files *files, const pl_tensor *tensor);
 
 #endif
