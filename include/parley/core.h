@@ -134,6 +134,7 @@ typedef struct parley_open_options {
 
 typedef struct parley_model parley_model;
 
+/* Fills in the defaults. */
 PARLEY_API void parley_open_options_init(parley_open_options *options);
 
 /* Opens a model: a directory with config.json (safetensors), a GGUF file, or a folder of GGUF files. The files stay mapped until
@@ -256,6 +257,7 @@ typedef struct parley_bench_options {
     bool int8_activations;  /* default true: as synthesis does */
 } parley_bench_options;
 
+/* Fills in the defaults. */
 PARLEY_API void parley_bench_options_init(parley_bench_options *options);
 
 /* Times the stages of an open model on made-up input; each row is reported as soon as it is measured. */

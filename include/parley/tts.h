@@ -147,6 +147,7 @@ typedef struct parley_codec_options {
     void *tap_context;
 } parley_codec_options;
 
+/* Fills in the defaults. */
 PARLEY_API void parley_codec_options_init(parley_codec_options *options);
 
 /* A decoder with state: PCM of pieces of any size is the PCM of the whole. Errors: STATE (the model has no codec), MEMORY. */

@@ -34,7 +34,7 @@ void *pl_arena_alloc_raw(pl_arena *arena, size_t count, size_t size);
 /* A copy of a text with a NUL behind it. */
 char *pl_arena_text(pl_arena *arena, const char *text, size_t length);
 
-#define PL_NEW(arena, type) ((type *)pl_arena_alloc((arena), 1, sizeof(type)))
+#define PL_NEW(arena, type)              ((type *)pl_arena_alloc((arena), 1, sizeof(type)))
 #define PL_NEW_ARRAY(arena, type, count) ((type *)pl_arena_alloc((arena), (size_t)(count), sizeof(type)))
 
 /* Forgets all blocks, keeps the chunks: no allocation as long as no step needs more than the largest before. */

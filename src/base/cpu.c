@@ -12,9 +12,14 @@ static const struct {
     parley_cpu level;
     const char *name;
 } names[] = {
-    {PARLEY_CPU_BEST, "best"},     {PARLEY_CPU_SCALAR, "scalar"},         {PARLEY_CPU_AVX2, "avx2"},
-    {PARLEY_CPU_AVX512, "avx512"}, {PARLEY_CPU_AVX512VNNI, "avx512vnni"}, {PARLEY_CPU_NEON, "neon"},
-    {PARLEY_CPU_DOTPROD, "dotprod"}, {PARLEY_CPU_I8MM, "i8mm"},
+    {PARLEY_CPU_BEST, "best"},
+    {PARLEY_CPU_SCALAR, "scalar"},
+    {PARLEY_CPU_AVX2, "avx2"},
+    {PARLEY_CPU_AVX512, "avx512"},
+    {PARLEY_CPU_AVX512VNNI, "avx512vnni"},
+    {PARLEY_CPU_NEON, "neon"},
+    {PARLEY_CPU_DOTPROD, "dotprod"},
+    {PARLEY_CPU_I8MM, "i8mm"},
 };
 
 const char *parley_cpu_name(parley_cpu level)

@@ -1,0 +1,57 @@
+# Sourced by ./quickstart, ./check and fuzz/run.sh: the package lists (their only place), and how a build folder is set up.
+# Debian 12; bash.
+
+export DEBIAN_FRONTEND=noninteractive
+
+# To build and run the program and the library.
+# shellcheck disable=SC2034
+BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libcjson-dev libutf8proc-dev)
+
+# To run all tests as well: unit tests (cmocka, pcre2 as the oracle of the word splitter), structure tests (python3, binutils,
+# clang-format, g++ for headers read as C++), sanitizers and fuzzing (clang), NEON under emulation (cross compiler, qemu), prose and scripts.
+# shellcheck disable=SC2034
+TEST_PACKAGES=(libcmocka-dev libpcre2-dev python3 binutils g++ clang clang-format-14 libclang-rt-14-dev llvm-14
+    gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user xz-utils mandoc shellcheck)
+
+say() { printf '%s: %s\n' "${0##*/}" "$*"; }
+die() { say "$*" >&2; exit 1; }
+
+missing_packages()
+{
+    local package
+    for package in "$@"; do
+        # shellcheck disable=SC2016 # dpkg expands it
+        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || printf '%s\n' "$package"
+    done
+}
+
+# Installs what is missing of the packages named; asks nothing. Needs root or password-less sudo only when something is missing.
+need_packages()
+{
+    local missing as_root=()
+    command -v dpkg-query >/dev/null || die "this needs Debian packages (no dpkg-query here); install the counterparts of: $*"
+    mapfile -t missing < <(missing_packages "$@")
+    [ ${#missing[@]} -gt 0 ] || return 0
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root=(sudo -n env DEBIAN_FRONTEND=noninteractive)
+        if ! command -v sudo >/dev/null || ! sudo -n true 2>/dev/null; then
+            die "missing packages, and neither root nor sudo without a password to install them. Run: apt-get install ${missing[*]}"
+        fi
+    fi
+    say "installing ${missing[*]}"
+    "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -q update </dev/null || die "apt-get update failed"
+    "${as_root[@]}" apt-get -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 -q install -y --no-install-recommends "${missing[@]}" </dev/null \
+        || die "apt-get install failed for: ${missing[*]}"
+}
+
+# configure SOURCE BUILD OPTION..: sets up a build folder; one that was made elsewhere (a copied tree) or by another generator is made anew.
+configure()
+{
+    local source=$1 build=$2 cache=$2/CMakeCache.txt fresh=()
+    shift 2
+    if [ -f "$cache" ] && ! { grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$source" "$cache" && grep -qxF 'CMAKE_GENERATOR:INTERNAL=Ninja' "$cache" \
+        && grep -qxF "CMAKE_CACHEFILE_DIR:INTERNAL=$build" "$cache"; }; then
+        fresh=(--fresh)
+    fi
+    cmake "${fresh[@]}" -G Ninja -S "$source" -B "$build" "$@"
+}
