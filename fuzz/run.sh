@@ -10,7 +10,7 @@ root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
 seconds=${1:-60} only=${2:-}
 build=$root/build/fuzz
 [[ $seconds =~ ^[0-9]+$ ]] || die "seconds: expected a whole number, got \"$seconds\""
-configure "$root" "$build" -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPARLEY_FUZZ=ON -DPARLEY_TESTS=OFF --log-level=WARNING
+configure "$root" "$build" clang -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPARLEY_FUZZ=ON -DPARLEY_TESTS=OFF --log-level=WARNING
 cmake --build "$build"
 
 fuzz()

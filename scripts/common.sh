@@ -44,14 +44,19 @@ need_packages()
         || die "apt-get install failed for: ${missing[*]}"
 }
 
-# configure SOURCE BUILD OPTION..: sets up a build folder; one that was made elsewhere (a copied tree) or by another generator is made anew.
+# known VARIABLE FILE: the value in a CMake cache.
+known() { sed -n "s/^$1:[A-Z]*=//p" "$2"; }
+
+# configure SOURCE BUILD COMPILER OPTION..: sets up a build folder; one that was made elsewhere (a copied tree), by another generator or with
+# another compiler is made anew.
 configure()
 {
-    local source=$1 build=$2 cache=$2/CMakeCache.txt fresh=()
-    shift 2
-    if [ -f "$cache" ] && ! { grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$source" "$cache" && grep -qxF 'CMAKE_GENERATOR:INTERNAL=Ninja' "$cache" \
-        && grep -qxF "CMAKE_CACHEFILE_DIR:INTERNAL=$build" "$cache"; }; then
+    local source=$1 build=$2 compiler cache=$2/CMakeCache.txt fresh=()
+    compiler=$(command -v "$3") || die "no compiler $3"
+    shift 3
+    if [ -f "$cache" ] && ! { [ "$(known CMAKE_HOME_DIRECTORY "$cache")" = "$source" ] && [ "$(known CMAKE_CACHEFILE_DIR "$cache")" = "$build" ] \
+        && [ "$(known CMAKE_GENERATOR "$cache")" = Ninja ] && [ "$(known CMAKE_C_COMPILER "$cache")" = "$compiler" ]; }; then
         fresh=(--fresh)
     fi
-    cmake "${fresh[@]}" -G Ninja -S "$source" -B "$build" "$@"
+    cmake "${fresh[@]}" -G Ninja -S "$source" -B "$build" -DCMAKE_C_COMPILER="$compiler" "$@"
 }

@@ -27,7 +27,7 @@ if(NOT PARLEY_SANITIZE)
   endif()
 endif()
 
-# subbuild(NAME LABELS OPTION..): the project again in build/NAME, see scripts/subbuild.sh. They start when the unit tests are through.
+# subbuild(NAME LABELS COMPILER OPTION..): the project again in build/NAME, see scripts/subbuild.sh. They start when the unit tests are through.
 function(subbuild name labels)
   add_test(NAME ${name} COMMAND ${SCRIPTS}/subbuild.sh ${CMAKE_BINARY_DIR}/${name} ${labels} ${ARGN})
   set_tests_properties(${name} PROPERTIES LABELS slow TIMEOUT 1500 RUN_SERIAL TRUE)
@@ -35,9 +35,9 @@ endfunction()
 
 if(PARLEY_SUBBUILDS)
   get_property(quick DIRECTORY PROPERTY TESTS)
-  subbuild(clang "^unit$" -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Release)
-  subbuild(sanitize_address "^(unit|sanitize)$" -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPARLEY_SANITIZE=address,undefined)
-  subbuild(sanitize_thread "^threads$" -DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPARLEY_SANITIZE=thread)
+  subbuild(clang "^unit$" clang -DCMAKE_BUILD_TYPE=Release)
+  subbuild(sanitize_address "^(unit|sanitize)$" clang -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPARLEY_SANITIZE=address,undefined)
+  subbuild(sanitize_thread "^threads$" clang -DCMAKE_BUILD_TYPE=RelWithDebInfo -DPARLEY_SANITIZE=thread)
   set_tests_properties(clang sanitize_address sanitize_thread PROPERTIES DEPENDS "${quick}")
   file(GLOB fuzz_targets CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/fuzz/fuzz_*.c)
   if(fuzz_targets)

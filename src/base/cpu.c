@@ -4,7 +4,9 @@
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
-#if defined(__aarch64__)
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
 
@@ -41,10 +43,17 @@ bool parley_cpu_from_name(const char *name, parley_cpu *level)
 }
 
 #if defined(__x86_64__)
+/* clang 14 does not know this feature by name. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
 static bool has_level(parley_cpu level)
 {
     __builtin_cpu_init(); /* also asks the system whether it saves the wide registers */
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
                   && __builtin_cpu_supports("avx512dq");
     switch (level) {

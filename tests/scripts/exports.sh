@@ -9,7 +9,7 @@ exported() { nm -D --defined-only "$1" | awk '{ print $NF }' | sed 's/@.*//' | s
 
 declared()
 {
-    cat "$1"/*.h | tr '\n' ' ' | grep -o 'PARLEY_API [^;(]*(' | grep -v '#define' | sed 's/ *($//; s/.*[ *]//' | sort -u
+    cat "$1"/*.h | grep -v '^#' | tr '\n' ' ' | grep -o 'PARLEY_API [^;(]*(' | sed 's/ *($//; s/.*[ *]//' | sort -u
 }
 
 complete()

@@ -32,7 +32,7 @@ PUBLIC = {"parley/core.h": set(BELOW), "parley/tts.h": {"models", "engine", "api
 # System headers that only one folder may use: the operating system is base's, intrinsics are the kernels'.
 RESERVED = [
     (re.compile(r"^(pthread|unistd|fcntl|dirent|sched|signal|time|dlfcn)\.h$|^sys/"), {"base"}),
-    (re.compile(r"^(.*mmintrin|immintrin|x86intrin|arm_\w+|cpuid)\.h$"), {"kernels"}),
+    (re.compile(r"^(.*mmintrin|immintrin|x86intrin|arm_\w+)\.h$"), {"kernels"}),
 ]
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

@@ -1,14 +1,14 @@
 #!/bin/bash
-# subbuild.sh BUILD LABELS OPTION..: configures, builds and tests the project in a build folder of its own; LABELS is the regular
+# subbuild.sh BUILD LABELS COMPILER OPTION..: configures, builds and tests the project in a build folder of its own; LABELS is the regular
 # expression of the test labels to run. One CTest entry of the main build is one call.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 # shellcheck source=scripts/common.sh
 . "$root/scripts/common.sh"
 
-build=$1 labels=$2
-shift 2
-configure "$root" "$build" -DPARLEY_TESTS=ON -DPARLEY_SUBBUILDS=OFF -DPARLEY_WERROR=ON "$@"
+build=$1 labels=$2 compiler=$3
+shift 3
+configure "$root" "$build" "$compiler" -DPARLEY_TESTS=ON -DPARLEY_SUBBUILDS=OFF -DPARLEY_WERROR=ON "$@"
 cmake --build "$build"
 
 # ThreadSanitizer of clang 14 knows the usual memory layout only: randomise addresses less where that is allowed.
