@@ -1,0 +1,100 @@
+/* The files and tensors of a Qwen3-TTS checkpoint: which file holds which part in which dialect, and one catalogue of canonical tensors. */
+#ifndef PL_MODELS_QWEN3_TTS_TENSORS_H
+#define PL_MODELS_QWEN3_TTS_TENSORS_H
+
+#include "models/qwen3_tts/config.h"
+#include "text/tokenizer.h"
+#include "weights/container.h"
+
+typedef enum tts_dialect { TTS_HF, TTS_QWENTTS, TTS_QTS, TTS_DIALECTS } tts_dialect;
+typedef enum tts_part { TTS_TALKER, TTS_PREDICTOR, TTS_SPEAKER, TTS_CODEC, TTS_TOKENIZER, TTS_PARTS } tts_part;
+
+enum { TTS_MAX_CONTAINERS = 8 };
+
+typedef struct tts_container {
+    pl_container container;
+    pl_source *source;
+    tts_dialect dialect;
+    bool has_weights;   /* false: only JSON files were there (folder without model.safetensors) */
+    const char *folder; /* prefix inside the source: "" or "speech_tokenizer/" */
+} tts_container;
+
+/* Everything that was opened. `part[p]` NULL: that part is not there. Several parts may share a container. */
+typedef struct tts_files {
+    pl_arena arena;
+    pl_source *source, *codec_source; /* the second only with a codec path */
+    tts_container containers[TTS_MAX_CONTAINERS];
+    int n_containers;
+    tts_container *part[TTS_PARTS];
+    uint64_t file_bytes;
+} tts_files;
+
+/* Finds the parts (by content, never by file name): a directory with config.json (family checked by model_type), a bare speech_tokenizer directory,
+ * one GGUF file, a folder of GGUF files. A part present twice is an error naming both files; options->codec_path replaces a codec that is there. A
+ * talker file without codec_path takes the only codec beside it in its folder. `memory`: files in memory instead of a path. `needed` as parley_parts;
+ * with `any` parts may be missing (inspection). Errors: MISSING (what is missing and where it was sought; a talker without codec says to use
+ * --codec), FAMILY, FORMAT, UNSUPPORTED, ARGUMENT (doubles), IO, MEMORY. */
+typedef struct tts_open {
+    const char *path;
+    const parley_memory_file *memory;
+    size_t n_memory;
+    const char *codec_path;
+    parley_parts needed;
+    bool any;
+} tts_open;
+
+parley_status tts_files_open(const parley_allocator *allocator, const tts_open *what, tts_files *files, parley_error *error);
+void tts_files_close(tts_files *files);
+
+/* Whether the path looks like this family at all (for the registry): a directory or GGUF of it. Errors are left to tts_files_open(). */
+bool tts_probe(pl_source *source);
+
+/* Reads the configuration of all parts that are there. Required keys that are missing are MISSING naming file and key; wrong kinds FORMAT; values out
+ * of range or contradictory FORMAT; generation settings inside sub-configurations that are not neutral UNSUPPORTED (spec 1.4). Texts live in
+ * files->arena. */
+parley_status tts_config_read(tts_files *files, tts_config *config, parley_error *error);
+
+/* The tokenizer of the files. */
+parley_status tts_tokenizer_open(const parley_allocator *allocator, tts_files *files, const tts_config *config, pl_tokenizer **tokenizer,
+                                 parley_error *error);
+
+/* ------------------------------------------------------------------ canonical tensors, in upstream's shapes */
+
+typedef struct tts_block_tensors {
+    pl_tensor norm1, norm2, q, k, v, o, q_norm, k_norm, gate, up, down; /* q_norm, k_norm: data NULL when absent (optional in qts) */
+} tts_block_tensors;
+
+typedef struct tts_tensors {
+    pl_tensor text_embedding;        /* [text_vocabulary, text_width] */
+    pl_conv_tensors fc1, fc2;        /* [text_width, text_width], [width, text_width] */
+    pl_tensor codec_embedding;       /* [codec_vocabulary, width] */
+    pl_tensor codec_head;            /* [codec_vocabulary, width] */
+    pl_tensor norm;                  /* [width] */
+    tts_block_tensors *blocks;       /* [talker.layers] */
+    pl_tensor *predictor_embeddings; /* [groups - 1] of [codebook_size, talker width] */
+    pl_tensor *predictor_heads;      /* [groups - 1] of [codebook_size, predictor width] */
+    pl_conv_tensors projection;      /* [predictor width, talker width]; data NULL: identity */
+    pl_tensor predictor_norm;
+    tts_block_tensors *predictor_blocks;
+    pl_codec_tensors codec;
+} tts_tensors;
+
+/* Looks every tensor of the wanted parts up, checks type and shape (sizes of 1 may be absent or added) and gives it its canonical shape. Findings of
+ * all parts that are there go to `report` when it is set (then also unused tensors, and with `values` those that are not finite; tensors of the
+ * speaker encoder and the codec's encoder belong to the catalogue too and count as used). Without report: the error lists missing and misshapen
+ * tensors (the first few by name, and how many more). Returns MISSING or SHAPE when a needed tensor is absent or wrong; with report set PARLEY_OK and
+ * *faults. */
+typedef struct tts_resolve {
+    parley_parts needed;
+    void (*report)(void *context, const parley_finding *finding);
+    void *context;
+    bool values;
+    size_t *faults;
+} tts_resolve;
+
+parley_status tts_tensors_resolve(tts_files *files, const tts_config *config, const tts_resolve *how, tts_tensors *tensors, parley_error *error);
+
+/* File and position of a tensor's values, for messages; and to tell the system that its pages are not needed soon. */
+void tts_tensor_drop(tts_files *files, const pl_tensor *tensor);
+
+#endif
