@@ -26,8 +26,8 @@ BELOW = {
     "engine": ["models"],
     "api": ["engine"],
 }
-# The public headers: statuses and errors are everybody's, sessions belong to those that make them.
-PUBLIC = {"parley/core.h": set(BELOW), "parley/tts.h": {"models", "engine", "api"}, "parley/parley.h": {"api"}}
+# The public headers: their types (statuses, errors, sampling, taps) are everybody's, the umbrella is for callers.
+PUBLIC = {"parley/core.h": set(BELOW), "parley/tts.h": set(BELOW), "parley/parley.h": {"api"}}
 
 # System headers that only one folder may use: the operating system is base's, intrinsics are the kernels'.
 RESERVED = [
@@ -138,7 +138,7 @@ SAMPLES = [
     ("src/models/qwen3_tts/a.c", '#include "models/qwen3_asr/a.h"', "models/qwen3_tts -> models/qwen3_asr"),
     ("src/nn/a.c", '#include "../base/a.h"', "'..'"),
     ("src/nn/a.c", '#include "a.h"', "no path from src/"),
-    ("src/lm/a.c", '#include <parley/tts.h>', "may not see"),
+    ("src/lm/a.c", '#include <parley/parley.h>', "may not see"),
     ("src/lm/a.c", '#include <pthread.h>', "only"),
     ("src/nn/a.c", '#include <immintrin.h>', "only"),
     ("src/helpers/a.c", '#include "base/a.h"', "in no layer"),

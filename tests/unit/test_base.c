@@ -151,6 +151,40 @@ static void blocks_are_zeroed_again_after_a_reset(void **state)
     pl_arena_free(&arena);
 }
 
+/* What was there before the mark stays, what came after gives way, at the start, within a chunk and over several. */
+static void a_mark_is_returned_to(void **state)
+{
+    (void)state;
+    counter c = {0};
+    parley_allocator allocator = counting(&c);
+    pl_arena arena;
+    pl_arena_init(&arena, &allocator, 4096);
+    pl_arena_mark start = pl_arena_save(&arena);
+    for (int round = 0; round < 3; round++) {
+        unsigned char *kept = pl_arena_alloc(&arena, 1000, 1);
+        memset(kept, 0x5A, 1000);
+        pl_arena_mark mark = pl_arena_save(&arena);
+        size_t used = arena.used;
+        void *first = pl_arena_alloc(&arena, 100, 1);
+        for (int i = 0; i < 4; i++) {
+            pl_arena_restore(&arena, mark);
+            assert_int_equal(arena.used, used);
+            assert_ptr_equal(pl_arena_alloc(&arena, 100, 1), first);
+            assert_true(step(&arena));
+        }
+        for (int i = 0; i < 1000; i++)
+            assert_int_equal(kept[i], 0x5A);
+        pl_arena_restore(&arena, start);
+        assert_int_equal(arena.used, 0);
+    }
+    size_t calls = c.calls;
+    assert_non_null(pl_arena_alloc(&arena, 1000, 1));
+    assert_true(step(&arena));
+    assert_int_equal(c.calls, calls);
+    pl_arena_free(&arena);
+    assert_int_equal(c.live, 0);
+}
+
 static void high_water_counts_the_largest_step(void **state)
 {
     (void)state;
@@ -582,6 +616,7 @@ int main(void)
         cmocka_unit_test(sizes_that_overflow_give_null),
         cmocka_unit_test(equal_steps_allocate_once),
         cmocka_unit_test(blocks_are_zeroed_again_after_a_reset),
+        cmocka_unit_test(a_mark_is_returned_to),
         cmocka_unit_test(high_water_counts_the_largest_step),
         cmocka_unit_test(a_failing_allocator_leaves_the_arena_usable),
         cmocka_unit_test(texts_get_a_nul),
