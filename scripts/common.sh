@@ -11,7 +11,7 @@ BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libcjson-dev libutf8p
 # clang-format, g++ for headers read as C++), sanitizers and fuzzing (clang), NEON under emulation (cross compiler, qemu), prose and scripts.
 # shellcheck disable=SC2034
 TEST_PACKAGES=(libcmocka-dev libpcre2-dev python3 binutils g++ clang clang-format-14 libclang-rt-14-dev llvm-14
-    gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user xz-utils mandoc shellcheck)
+    gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user xz-utils bsdextrautils mandoc shellcheck)
 
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }
 die() { say "$*" >&2; exit 1; }

@@ -10,7 +10,11 @@ foreach(rule layering functions headers)
 endforeach()
 add_test(NAME format COMMAND ${SCRIPTS}/format.sh)
 add_test(NAME scripts COMMAND ${SCRIPTS}/scripts.sh)
-add_test(NAME manual COMMAND ${SCRIPTS}/manual.sh)
+if(TARGET parley_cli)
+  add_test(NAME manual COMMAND ${SCRIPTS}/manual.sh $<TARGET_FILE:parley_cli>)
+else()
+  add_test(NAME manual COMMAND ${SCRIPTS}/manual.sh)
+endif()
 set_tests_properties(format scripts manual PROPERTIES LABELS style SKIP_RETURN_CODE 77)
 
 # Rules that are read off the built library; the sanitizers add symbols of their own.
