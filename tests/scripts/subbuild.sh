@@ -16,7 +16,7 @@ plain=()
 if setarch -R true 2>/dev/null; then
     plain=(setarch -R)
 fi
-export ASAN_OPTIONS=detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1
+export ASAN_OPTIONS=detect_leaks=1:detect_stack_use_after_return=1
 export UBSAN_OPTIONS=print_stacktrace=1
 export TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1
 exec "${plain[@]}" ctest --test-dir "$build" --output-on-failure --no-tests=error -j "$(nproc)" -L "$labels"
