@@ -6,7 +6,7 @@
 enum { MOST_THREADS = 256, DEFAULT_MOST_THREADS = 8 };
 
 #define VERSION_TEXT_(a, b, c) #a "." #b "." #c
-#define VERSION_TEXT(a, b, c) VERSION_TEXT_(a, b, c)
+#define VERSION_TEXT(a, b, c)  VERSION_TEXT_(a, b, c)
 
 const char *parley_version(void)
 {

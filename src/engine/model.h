@@ -7,7 +7,7 @@
 struct parley_model {
     pl_environment env;
     const pl_family *family;
-    void *state;                /* the family's */
+    void *state; /* the family's */
 };
 
 /* `options` complete and checked. `location.path` or `.memory` set. */

@@ -20,7 +20,7 @@ typedef struct pl_environment {
 
 /* Where the files are. */
 typedef struct pl_location {
-    const char *path;                   /* or NULL: in memory */
+    const char *path; /* or NULL: in memory */
     const parley_memory_file *memory;
     size_t n_memory;
     const char *codec_path;
@@ -50,7 +50,7 @@ typedef struct pl_tts_ops {
 
 typedef struct pl_family {
     const char *name;
-    bool (*probe)(pl_source *source);   /* whether the files look like this family's */
+    bool (*probe)(pl_source *source); /* whether the files look like this family's */
     parley_status (*open)(const pl_environment *environment, const pl_location *location, void **model, parley_error *error);
     void (*close)(void *model);
     const parley_info *(*info)(const void *model);
@@ -60,12 +60,12 @@ typedef struct pl_family {
     parley_status (*tokenize)(const void *model, const char *text, size_t length, bool special_tokens, int32_t **ids, size_t *count,
                               parley_error *error);
     parley_status (*bench)(const void *model, const parley_bench_options *options, pl_report_row report, void *context, parley_error *error);
-    const pl_tts_ops *tts;              /* NULL: the family does not speak */
+    const pl_tts_ops *tts; /* NULL: the family does not speak */
 } pl_family;
 
 struct parley_tts {
     const pl_tts_ops *ops;
-    const void *model;                  /* the family's */
+    const void *model; /* the family's */
 };
 
 struct parley_codec {

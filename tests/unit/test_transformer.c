@@ -72,8 +72,16 @@ static void open_network(network *n, pl_block_kind kind, pl_type type, int64_t w
 {
     parley_allocator allocator = pl_default_allocator();
     test_random r = {12345};
-    pl_transformer_shape shape = {.kind = kind, .layers = LAYERS, .width = type == PL_Q8_0 ? 64 : WIDTH, .heads = HEADS, .kv_heads = KV_HEADS,
-                                  .head = HEAD, .ffn = FFN, .eps = 1e-6f, .theta = 1e4, .window = window};
+    pl_transformer_shape shape = {.kind = kind,
+                                  .layers = LAYERS,
+                                  .width = type == PL_Q8_0 ? 64 : WIDTH,
+                                  .heads = HEADS,
+                                  .kv_heads = KV_HEADS,
+                                  .head = HEAD,
+                                  .ffn = FFN,
+                                  .eps = 1e-6f,
+                                  .theta = 1e4,
+                                  .window = window};
     *n = (network){0};
     pl_arena_init(&n->arena, NULL, 1 << 16);
     assert_int_equal(pl_pool_open(&allocator, threads, &n->pool, NULL), PARLEY_OK);
@@ -542,9 +550,14 @@ static void test_cache_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equals_plain_calculation), cmocka_unit_test(test_cached_equals_recomputed), cmocka_unit_test(test_one_call_equals_many),
-        cmocka_unit_test(test_batch_equals_alone),       cmocka_unit_test(test_threads_agree),            cmocka_unit_test(test_rollback_and_prefix),
-        cmocka_unit_test(test_wanted_rows_only),         cmocka_unit_test(test_limit_and_cancel_leave_the_sequence),
+        cmocka_unit_test(test_equals_plain_calculation),
+        cmocka_unit_test(test_cached_equals_recomputed),
+        cmocka_unit_test(test_one_call_equals_many),
+        cmocka_unit_test(test_batch_equals_alone),
+        cmocka_unit_test(test_threads_agree),
+        cmocka_unit_test(test_rollback_and_prefix),
+        cmocka_unit_test(test_wanted_rows_only),
+        cmocka_unit_test(test_limit_and_cancel_leave_the_sequence),
         cmocka_unit_test(test_cache_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,8 +19,8 @@ typedef struct bench {
     pl_kv talker, predictor;
     pl_codec_state *codec;
     float *x, *start, *out, *scores, *pcm;
-    int32_t *codes;     /* [frames][groups] */
-    int rows;           /* of the run being timed */
+    int32_t *codes; /* [frames][groups] */
+    int rows;       /* of the run being timed */
 } bench;
 
 typedef parley_status (*stage)(bench *b, parley_error *error);
@@ -44,9 +44,16 @@ static parley_status time_stage(bench *b, const char *name, const char *shape, s
         seconds[i] = (pl_seconds() - began) / parts;
     }
     qsort(seconds, (size_t)runs, sizeof seconds[0], by_value);
-    parley_bench_row row = {.stage = name, .shape = shape, .type = pl_type_info(type)->name, .level = parley_cpu_name(b->compute.k->level),
-                            .threads = pl_pool_threads(b->compute.pool), .seconds = seconds[runs / 2], .seconds_low = seconds[0],
-                            .seconds_high = seconds[runs - 1], .gigabytes = bytes * 1e-9, .giga_operations = operations * 1e-9};
+    parley_bench_row row = {.stage = name,
+                            .shape = shape,
+                            .type = pl_type_info(type)->name,
+                            .level = parley_cpu_name(b->compute.k->level),
+                            .threads = pl_pool_threads(b->compute.pool),
+                            .seconds = seconds[runs / 2],
+                            .seconds_low = seconds[0],
+                            .seconds_high = seconds[runs - 1],
+                            .gigabytes = bytes * 1e-9,
+                            .giga_operations = operations * 1e-9};
     b->report(b->context, &row);
     return PARLEY_OK;
 }
@@ -151,8 +158,8 @@ static parley_status allocate(bench *b, parley_error *error)
     pl_transformer_kv(&b->m->network.talker, allocator, PL_F16, c->context_length, &b->talker);
     pl_transformer_kv(&b->m->network.predictor, allocator, PL_F32, c->groups, &b->predictor);
     PL_TRY(pl_codec_state_open(allocator, b->m->network.codec, &b->codec, error));
-    b->x = PL_NEW_ARRAY(&b->arena, float, rows * width);
-    b->start = PL_NEW_ARRAY(&b->arena, float, rows * width);
+    b->x = PL_NEW_ARRAY(&b->arena, float, rows *width);
+    b->start = PL_NEW_ARRAY(&b->arena, float, rows *width);
     b->out = PL_NEW_ARRAY(&b->arena, float, width);
     b->scores = PL_NEW_ARRAY(&b->arena, float, c->codec_vocabulary);
     b->pcm = PL_NEW_ARRAY(&b->arena, float, (int64_t)CODEC_FRAMES * b->m->info.samples_per_frame);
@@ -195,7 +202,8 @@ static parley_status bench_predictor(bench *b, parley_error *error)
     double head_bytes = matrix_bytes(&n->predictor_heads[0].w), head_operations = matrix_operations(&n->predictor_heads[0].w);
     snprintf(shape, sizeof shape, "%d layers of %d, %d passes", n->predictor.shape.layers, n->predictor.shape.width, passes);
     return time_stage(b, "predictor frame", shape, predictor_frame, 1, passes * (over_layers(&n->predictor, matrix_bytes) + head_bytes),
-                      (passes + 1) * over_layers(&n->predictor, matrix_operations) + passes * head_operations, n->predictor.blocks[0].q.w.type, error);
+                      (passes + 1) * over_layers(&n->predictor, matrix_operations) + passes * head_operations, n->predictor.blocks[0].q.w.type,
+                      error);
 }
 
 static parley_status bench_codec(bench *b, int frames, parley_error *error)

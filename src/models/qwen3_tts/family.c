@@ -14,8 +14,12 @@ static void model_close(void *model)
 
 static tts_open files_of(const pl_location *location, bool any)
 {
-    return (tts_open){.path = location->path, .memory = location->memory, .n_memory = location->n_memory, .codec_path = location->codec_path,
-                      .needed = location->parts, .any = any};
+    return (tts_open){.path = location->path,
+                      .memory = location->memory,
+                      .n_memory = location->n_memory,
+                      .codec_path = location->codec_path,
+                      .needed = location->parts,
+                      .any = any};
 }
 
 static parley_status load(tts_model *m, const pl_location *location, parley_error *error)

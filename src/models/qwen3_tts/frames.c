@@ -15,10 +15,10 @@ typedef struct batch {
     int count;
     const tts_model *model;
     pl_compute *compute;
-    pl_tap tap;             /* of the only session, or off */
-    pl_tokens *tokens;      /* [count] */
-    int *rows;              /* [count] */
-    int group;              /* of the predictor: the code being made */
+    pl_tap tap;        /* of the only session, or off */
+    pl_tokens *tokens; /* [count] */
+    int *rows;         /* [count] */
+    int group;         /* of the predictor: the code being made */
 } batch;
 
 /* ------------------------------------------------------------------ ends */
@@ -122,7 +122,12 @@ static parley_status run_talker(batch *b, float *hidden, float *scores, parley_e
         return pl_fail_memory(error, "the talker's input");
     for (int i = 0, row = 0; i < b->count; row += b->tokens[i++].count)
         fill_input(b, b->s[i], x + (int64_t)row * width);
-    pl_forward f = {.x = x, .sequences = b->tokens, .n_sequences = b->count, .rows = b->rows, .n_rows = b->count, .out = hidden,
+    pl_forward f = {.x = x,
+                    .sequences = b->tokens,
+                    .n_sequences = b->count,
+                    .rows = b->rows,
+                    .n_rows = b->count,
+                    .out = hidden,
                     .cancel = b->count == 1 ? &b->s[0]->cancelled : NULL};
     if (!tap_prompt)
         return pl_decoder_forward(b->compute, &n->talker, &f, &n->codec_head, scores, error);
@@ -161,8 +166,13 @@ static parley_status choose_first(tts_session *s, const float *scores, parley_er
 {
     const tts_config *c = &s->model->config;
     int32_t n = c->codec_vocabulary, end_of_codes = n - SUPPRESSED < c->codebook_size ? n - SUPPRESSED : c->codebook_size;
-    pl_score_rules rules = {.history = s->first_codes, .n_history = s->frames, .penalty = s->options.talker.repetition_penalty,
-                            .end_id = c->codec_eos, .ban_end = s->frames < MINIMUM_TOKENS, .suppress_from = end_of_codes, .suppress_to = n};
+    pl_score_rules rules = {.history = s->first_codes,
+                            .n_history = s->frames,
+                            .penalty = s->options.talker.repetition_penalty,
+                            .end_id = c->codec_eos,
+                            .ban_end = s->frames < MINIMUM_TOKENS,
+                            .suppress_from = end_of_codes,
+                            .suppress_to = n};
     memcpy(s->scores, scores, (size_t)n * sizeof *scores);
     pl_apply_rules(s->scores, n, &rules, s->seen);
     int32_t code;
@@ -197,10 +207,10 @@ static void choose_first_codes(batch *b, const float *hidden, const float *score
 
 /* What the predictor works on; the tap collects whole frames. */
 typedef struct predicting {
-    float *wide;                /* [rows][talker width] inputs before the projection */
-    float *x;                   /* [rows][predictor width] */
-    float *hidden;              /* [rows][predictor width] */
-    float *scores;              /* [count][codebook_size] */
+    float *wide;                          /* [rows][talker width] inputs before the projection */
+    float *x;                             /* [rows][predictor width] */
+    float *hidden;                        /* [rows][predictor width] */
+    float *scores;                        /* [count][codebook_size] */
     float *embeds, *hiddens, *all_scores; /* with a tap: [groups][width] twice, [groups - 1][codebook_size] */
     int position;
 } predicting;
@@ -209,8 +219,10 @@ static parley_status allocate_predicting(const batch *b, predicting *p, parley_e
 {
     const tts_config *c = &b->model->config;
     int64_t rows = 2 * (int64_t)b->count, pw = c->predictor.width;
-    *p = (predicting){.wide = pl_step_floats(b->compute, rows * c->talker.width), .x = pl_step_floats(b->compute, rows * pw),
-                      .hidden = pl_step_floats(b->compute, rows * pw), .scores = pl_step_floats(b->compute, (int64_t)b->count * c->codebook_size)};
+    *p = (predicting){.wide = pl_step_floats(b->compute, rows * c->talker.width),
+                      .x = pl_step_floats(b->compute, rows * pw),
+                      .hidden = pl_step_floats(b->compute, rows * pw),
+                      .scores = pl_step_floats(b->compute, (int64_t)b->count * c->codebook_size)};
     bool ok = p->wide && p->x && p->hidden && p->scores;
     if (b->tap.call) {
         p->embeds = pl_step_floats(b->compute, c->groups * pw);
@@ -287,7 +299,8 @@ static void choose_codes(batch *b, const predicting *p)
         tts_session *s = b->s[i];
         parley_error error;
         int32_t *code = &s->codes[(int64_t)s->frames * c->groups + b->group];
-        parley_status status = choose_code(s, p->scores + (int64_t)i * c->codebook_size, c->codebook_size, b->group, &s->options.predictor, code, &error);
+        parley_status status =
+            choose_code(s, p->scores + (int64_t)i * c->codebook_size, c->codebook_size, b->group, &s->options.predictor, code, &error);
         if (status != PARLEY_OK) {
             fail(s, status, &error);
             *code = 0;

@@ -4,8 +4,8 @@
 
 /* ------------------------------------------------------------------ templates */
 
-/* <|im_start|> by id, then "role\n" and the text as one piece, since the reference tokenises them together: line ends at the start of a text join the one
- * behind the role. */
+/* <|im_start|> by id, then "role\n" and the text as one piece, since the reference tokenises them together: line ends at the start of a text join the
+ * one behind the role. */
 static parley_status push_turn(const tts_prompt_input *in, pl_arena *arena, const char *role, pl_span text, pl_ids *ids, parley_error *error)
 {
     size_t role_length = strlen(role);
@@ -185,8 +185,8 @@ void pl_tts_prompt_free(tts_prompt *prompt)
 
 enum { PROJECT_AT_ONCE = 256 }; /* rows; bounds the work space of long texts */
 
-static parley_status project_some(pl_compute *compute, const tts_network *network, const tts_config *config, const int32_t *ids, int count, float *out,
-                                  parley_error *error)
+static parley_status project_some(pl_compute *compute, const tts_network *network, const tts_config *config, const int32_t *ids, int count,
+                                  float *out, parley_error *error)
 {
     int width = config->text_width;
     float *x = pl_step_floats(compute, (int64_t)count * width), *h = pl_step_floats(compute, (int64_t)count * width);

@@ -21,9 +21,14 @@ static void options_init(const void *model, parley_tts_options *options)
     const tts_config *c = &((const tts_model *)model)->config;
     const tts_generation *g = &c->generation;
     bool base = c->model_type && strcmp(c->model_type, "base") == 0;
-    *options = (parley_tts_options){.size = sizeof *options, .speaker = c->n_speakers ? c->speakers[0].name : NULL, .language = "auto",
-                                    .layout = base ? PARLEY_LAYOUT_STREAMING : PARLEY_LAYOUT_FULL, .kv = PARLEY_KV_F16,
-                                    .activations = PARLEY_ACTIVATIONS_INT8, .chunk_frames = 8, .pcm = true};
+    *options = (parley_tts_options){.size = sizeof *options,
+                                    .speaker = c->n_speakers ? c->speakers[0].name : NULL,
+                                    .language = "auto",
+                                    .layout = base ? PARLEY_LAYOUT_STREAMING : PARLEY_LAYOUT_FULL,
+                                    .kv = PARLEY_KV_F16,
+                                    .activations = PARLEY_ACTIVATIONS_INT8,
+                                    .chunk_frames = 8,
+                                    .pcm = true};
     options->talker = sampling_of(g->do_sample, g->temperature, g->top_p, g->top_k, g->repetition_penalty);
     options->predictor = sampling_of(g->sub_do_sample, g->sub_temperature, g->sub_top_p, g->sub_top_k, 1);
 }
@@ -63,7 +68,8 @@ static parley_status allocate(tts_session *s, parley_error *error)
     s->seen = PL_NEW_ARRAY(&s->arena, uint8_t, (c->codec_vocabulary + 7) / 8);
     if (!s->hidden || !s->next || !s->scores || !s->work || !s->seen)
         return pl_fail_memory(error, "a session");
-    PL_TRY(pl_compute_open(allocator, s->model->env.kernels, s->model->env.pool, s->options.activations == PARLEY_ACTIVATIONS_INT8, &s->compute, error));
+    PL_TRY(
+        pl_compute_open(allocator, s->model->env.kernels, s->model->env.pool, s->options.activations == PARLEY_ACTIVATIONS_INT8, &s->compute, error));
     return s->options.pcm ? pl_tts_speech_open(s, error) : PARLEY_OK;
 }
 
@@ -127,7 +133,8 @@ static bool is_blank(const char *text, size_t length)
 static int32_t frame_budget(const tts_session *s)
 {
     const parley_tts_options *o = &s->options;
-    int32_t budget = o->budget == PARLEY_BUDGET_FRAMES ? o->max_frames : pl_tts_frame_budget(s->prompt.text_length, s->model->config.generation.max_new_tokens);
+    int32_t budget =
+        o->budget == PARLEY_BUDGET_FRAMES ? o->max_frames : pl_tts_frame_budget(s->prompt.text_length, s->model->config.generation.max_new_tokens);
     if (o->teacher && (o->budget == PARLEY_BUDGET_TEXT || o->teacher_frames < (size_t)budget))
         budget = (int32_t)o->teacher_frames;
     return budget;
@@ -149,7 +156,7 @@ static parley_status project(tts_session *s, parley_error *error)
     const tts_model *m = s->model;
     int64_t count = (int64_t)s->prompt.projected.count, width = m->config.talker.width;
     int64_t rows = (int64_t)s->budget + 1;
-    s->projected = PL_NEW_ARRAY(&s->arena, float, count * width);
+    s->projected = PL_NEW_ARRAY(&s->arena, float, count *width);
     s->codes = PL_NEW_ARRAY(&s->arena, int32_t, rows * m->config.groups);
     s->first_codes = PL_NEW_ARRAY(&s->arena, int32_t, rows);
     if (!s->projected || !s->codes || !s->first_codes)
@@ -168,7 +175,7 @@ static parley_status tap_prompt(tts_session *s, parley_error *error)
     if (!s->tap.call)
         return PARLEY_OK;
     int width = s->model->config.talker.width;
-    float *rows = PL_NEW_ARRAY(&s->arena, float, (int64_t)s->prompt.n_trailing * width);
+    float *rows = PL_NEW_ARRAY(&s->arena, float, (int64_t)s->prompt.n_trailing *width);
     if (!rows)
         return pl_fail_memory(error, "a debug tap");
     for (int32_t i = 0; i < s->prompt.n_trailing; i++)
@@ -189,10 +196,14 @@ static parley_status prepare(tts_session *s, parley_error *error)
     const tts_model *m = s->model;
     if (!s->options.allow_empty && is_blank(s->text, s->text_length))
         return pl_fail(error, PARLEY_ARGUMENT, "the text is empty%s", s->text_length ? " (white space only)" : "");
-    tts_prompt_input input = {.config = &m->config, .tokenizer = m->tokenizer,
+    tts_prompt_input input = {.config = &m->config,
+                              .tokenizer = m->tokenizer,
                               .tokenizing = {.added_tokens = s->options.special_tokens, .splitter = m->env.splitter},
-                              .text = {s->text ? s->text : "", s->text_length}, .instruct = s->options.instruct, .language = s->language,
-                              .layout = s->options.layout, .voice = s->voice};
+                              .text = {s->text ? s->text : "", s->text_length},
+                              .instruct = s->options.instruct,
+                              .language = s->language,
+                              .layout = s->options.layout,
+                              .voice = s->voice};
     pl_tts_prompt_free(&s->prompt);
     PL_TRY(pl_tts_prompt_build(&s->arena, &input, &s->prompt, error));
     PL_TRY(check_limit(s, error));
@@ -281,10 +292,19 @@ static void cancel(parley_tts *session)
 static void result(const parley_tts *session, parley_tts_result *r)
 {
     const tts_session *s = (const tts_session *)session;
-    *r = (parley_tts_result){.size = sizeof *r, .finish = s->finish, .seed = s->options.seed, .prompt_length = s->prompt.length,
-                             .frame_budget = s->budget, .frames = (size_t)s->frames, .codes = s->codes, .groups = s->model->config.groups,
-                             .text_ids = s->prompt.text_ids.ids, .n_text_ids = s->prompt.text_ids.count, .samples = s->speech.samples,
-                             .kv_bytes = s->talker_kv.high_water + s->predictor_kv.high_water, .times = s->times};
+    *r = (parley_tts_result){.size = sizeof *r,
+                             .finish = s->finish,
+                             .seed = s->options.seed,
+                             .prompt_length = s->prompt.length,
+                             .frame_budget = s->budget,
+                             .frames = (size_t)s->frames,
+                             .codes = s->codes,
+                             .groups = s->model->config.groups,
+                             .text_ids = s->prompt.text_ids.ids,
+                             .n_text_ids = s->prompt.text_ids.count,
+                             .samples = s->speech.samples,
+                             .kv_bytes = s->talker_kv.high_water + s->predictor_kv.high_water,
+                             .times = s->times};
     for (int i = 0; i < 2; i++) {
         r->teacher_choices[i] = s->teacher_choices[i];
         r->teacher_agreed[i] = s->teacher_agreed[i];

@@ -73,8 +73,8 @@ static parley_status decode_some(tts_session *s, int32_t count, parley_error *er
         PL_TRY(prime(s, error));
     PL_TRY(make_room(s, samples, error));
     float *pcm = s->speech.pcm + s->speech.tail;
-    PL_TRY(pl_codec_decode(&s->compute, s->model->network.codec, s->speech.state, s->codes + (int64_t)s->speech.decoded * s->model->config.groups, count,
-                           pcm, &quiet, error));
+    PL_TRY(pl_codec_decode(&s->compute, s->model->network.codec, s->speech.state, s->codes + (int64_t)s->speech.decoded * s->model->config.groups,
+                           count, pcm, &quiet, error));
     s->speech.decoded += count;
     s->speech.tail += samples;
     s->speech.samples += samples;

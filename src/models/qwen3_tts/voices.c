@@ -144,7 +144,9 @@ static parley_status take_reference(tts_session *s, parley_error *error)
         return PARLEY_OK;
     if (!o->ref_codes || !o->ref_text || !o->xvector)
         return pl_fail(error, PARLEY_ARGUMENT, "reference codes, their text and a voice vector belong together: %s missing",
-                       !o->ref_codes ? "the codes are" : !o->ref_text ? "the text is" : "the vector is");
+                       !o->ref_codes  ? "the codes are"
+                       : !o->ref_text ? "the text is"
+                                      : "the vector is");
     PL_TRY(take_codes(s, "reference codes", o->ref_codes, o->ref_frames, &s->voice.ref_codes, error));
     s->voice.ref_frames = (int64_t)o->ref_frames;
     PL_TRY(take_text(s, &s->options.ref_text, error));
@@ -166,8 +168,8 @@ static parley_status take_instruct(tts_session *s, parley_error *error)
     if (*instruct && !**instruct)
         *instruct = NULL;
     if (*instruct && !takes_instructions(&s->model->config)) {
-        pl_log(&s->model->env.logger, PARLEY_LOG_WARNING, "the instruction has no effect: this model (%s %s) takes none",
-               s->model->config.model_type, s->model->config.model_size);
+        pl_log(&s->model->env.logger, PARLEY_LOG_WARNING, "the instruction has no effect: this model (%s %s) takes none", s->model->config.model_type,
+               s->model->config.model_size);
         *instruct = NULL;
     }
     return take_text(s, instruct, error);
@@ -193,14 +195,15 @@ static parley_status check_choices(const tts_session *s, parley_error *error)
     enum { MOST_CHUNK = 64 };
     const parley_tts_options *o = &s->options;
     if (o->layout > PARLEY_LAYOUT_FULL || o->kv > PARLEY_KV_Q8_0 || o->activations > PARLEY_ACTIVATIONS_INT8 || o->budget > PARLEY_BUDGET_FRAMES)
-        return pl_fail(error, PARLEY_ARGUMENT, "layout, kv, activations or budget: %d, %d, %d, %d: one is not in its list", (int)o->layout, (int)o->kv,
-                       (int)o->activations, (int)o->budget);
+        return pl_fail(error, PARLEY_ARGUMENT, "layout, kv, activations or budget: %d, %d, %d, %d: one is not in its list", (int)o->layout,
+                       (int)o->kv, (int)o->activations, (int)o->budget);
     if (o->budget == PARLEY_BUDGET_FRAMES && o->max_frames < 1)
         return pl_fail(error, PARLEY_ARGUMENT, "max frames: %" PRId32 ", expected at least 1", o->max_frames);
     if (o->chunk_frames < 1 || o->chunk_frames > MOST_CHUNK)
         return pl_fail(error, PARLEY_ARGUMENT, "chunk frames: %" PRId32 ", expected 1 to %d", o->chunk_frames, MOST_CHUNK);
     if (o->kv == PARLEY_KV_Q8_0 && s->model->config.talker.head % 32 != 0)
-        return pl_fail(error, PARLEY_ARGUMENT, "a q8_0 cache needs a head dimension that 32 divides, this model has %d", s->model->config.talker.head);
+        return pl_fail(error, PARLEY_ARGUMENT, "a q8_0 cache needs a head dimension that 32 divides, this model has %d",
+                       s->model->config.talker.head);
     return PARLEY_OK;
 }
 
