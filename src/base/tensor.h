@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* X(constant, name, values in a block, bytes of a block) */
+/* X(constant, name, values in a block, bytes of a block). OTHER: an element type that nothing here reads (64-bit integers, booleans, ..); a file may
+ * hold such tensors as long as the model needs none. Only the shape and the bytes as a whole of such a view mean anything. */
 #define PL_TYPE_LIST(X)         \
     X(F32, "f32", 1, 4)         \
     X(F16, "f16", 1, 2)         \
@@ -21,7 +22,8 @@
     X(Q4_K, "q4_k", 256, 144)   \
     X(Q5_K, "q5_k", 256, 176)   \
     X(Q6_K, "q6_k", 256, 210)   \
-    X(I32, "i32", 1, 4)
+    X(I32, "i32", 1, 4)         \
+    X(OTHER, "other", 1, 1)
 
 typedef enum pl_type {
 #define PL_TYPE_ENUM(constant, name, values, bytes) PL_##constant,
