@@ -17,7 +17,7 @@ static parley_status find_family(const parley_allocator *allocator, const pl_loc
     const pl_family *const *families = pl_families();
     *family = families[0];
     for (size_t i = 0; families[i]; i++)
-        if (families[i]->probe(source)) {
+        if (families[i]->probe(allocator, source)) {
             *family = families[i];
             break;
         }

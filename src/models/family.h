@@ -50,7 +50,7 @@ typedef struct pl_tts_ops {
 
 typedef struct pl_family {
     const char *name;
-    bool (*probe)(pl_source *source); /* whether the files look like this family's */
+    bool (*probe)(const parley_allocator *allocator, pl_source *source); /* whether the files look like this family's */
     parley_status (*open)(const pl_environment *environment, const pl_location *location, void **model, parley_error *error);
     void (*close)(void *model);
     const parley_info *(*info)(const void *model);
