@@ -37,7 +37,7 @@ static void *block_of(size_t bytes)
     void *p = NULL;
     if (posix_memalign(&p, 64, bytes) != 0)
         exit(1);
-    memset(p, 0x11, bytes);
+    memset(p, 0x3C, bytes);
     return p;
 }
 

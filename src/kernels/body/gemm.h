@@ -116,7 +116,7 @@ INLINE vf quants_of(const uint8_t *q, int j, int v)
 {
     const vi bytes = vi_load(q + v * LANES * 4), exponent = vi_set1(0x4B000000), low = vi_set1(0xFF);
     vi value = j == 0 ? bytes : j == 1 ? vi_shift_right(bytes, 8) : j == 2 ? vi_shift_right(bytes, 16) : vi_shift_right(bytes, 24);
-    return vf_sub(vf_cast(vi_or(vi_and(value, low), exponent)), vf_set1(8388608.0f + 128.0f));
+    return vf_sub(vf_cast(vi_and_or(value, low, exponent)), vf_set1(8388608.0f + 128.0f));
 }
 
 /* One block of 32 into block sums: quants in place, or unpacked to float32. */
@@ -228,15 +228,14 @@ static void unpack_quants(const uint8_t *w, int depth, float *out)
 /* Rows of blocks; rows from `rows` on do not exist and count as zeros. */
 static void unpack_blocks(const pl_matrix *m, const uint8_t *panel, int rows, int k0, int depth, float *out)
 {
-    float row[PL_TILE_DEPTH] = {0};
-    for (int r = 0; r < PL_PANEL; r++) {
+    float row[PL_PANEL][PL_TILE_DEPTH];
+    for (int r = 0; r < PL_PANEL; r++)
         if (r < rows)
-            pl_dequantize(m->type, panel + (size_t)r * (m->panel_bytes / PL_PANEL) + pl_row_bytes(m->type, k0), depth, row);
+            read_blocks(m->type, panel + (size_t)r * (m->panel_bytes / PL_PANEL) + pl_row_bytes(m->type, k0), depth, row[r]);
         else
-            memset(row, 0, sizeof row);
-        for (int k = 0; k < depth; k++)
-            out[k * PL_PANEL + r] = row[k];
-    }
+            memset(row[r], 0, sizeof row[r]);
+    for (int k = 0; k < depth; k += 4) /* blocks hold 32 or 256 */
+        vf_transpose_4(&row[0][k], PL_TILE_DEPTH, out + k * PL_PANEL);
 }
 
 /* Columns k0 .. k0 + depth - 1 of `count` panels to float32 [count][depth][16]. */

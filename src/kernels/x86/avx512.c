@@ -3,6 +3,7 @@
 
 #define Q_PANELS  2
 #define Q_COLUMNS 4
+#define Q_ALONE   4 /* panels for one column */
 
 typedef struct q_acc { /* rows 0-7 and 8-15, two partial sums each */
     __m512i low, high;
