@@ -188,7 +188,8 @@ INLINE vi vi_cast(vf a)
 INLINE void vf_transpose_4(const float *rows, int stride, float *out)
 {
     for (int r = 0; r < 16; r += 4) {
-        vf a = vf_load(rows + r * stride), b = vf_load(rows + (r + 1) * stride), c = vf_load(rows + (r + 2) * stride), d = vf_load(rows + (r + 3) * stride);
+        vf a = vf_load(rows + r * stride), b = vf_load(rows + (r + 1) * stride), c = vf_load(rows + (r + 2) * stride),
+           d = vf_load(rows + (r + 3) * stride);
         vf ac = vzip1q_f32(a, c), bd = vzip1q_f32(b, d), ac2 = vzip2q_f32(a, c), bd2 = vzip2q_f32(b, d);
         vf_store(out + r, vzip1q_f32(ac, bd));
         vf_store(out + 16 + r, vzip2q_f32(ac, bd));

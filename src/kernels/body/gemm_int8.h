@@ -62,11 +62,11 @@ INLINE void int8_walk(const int8_tile *t, const int P, const int C)
     }
 }
 
-#define INT8_TILE(P, C)                                                                                                                     \
-    static void int8_##P##x##C(const int8_tile *t)                                                                                          \
-    {                                                                                                                                       \
-        if (P <= (C == 1 ? Q_ALONE : Q_PANELS) && C <= Q_COLUMNS)                                                                                   \
-            int8_walk(t, P, C);                                                                                                             \
+#define INT8_TILE(P, C)                                                                                                                              \
+    static void int8_##P##x##C(const int8_tile *t)                                                                                                   \
+    {                                                                                                                                                \
+        if (P <= (C == 1 ? Q_ALONE : Q_PANELS) && C <= Q_COLUMNS)                                                                                    \
+            int8_walk(t, P, C);                                                                                                                      \
     }
 #define INT8_ROW(P) INT8_TILE(P, 1) INT8_TILE(P, 2) INT8_TILE(P, 3) INT8_TILE(P, 4) INT8_TILE(P, 5) INT8_TILE(P, 6)
 INT8_ROW(1)
@@ -75,7 +75,7 @@ INT8_ROW(4)
 static const int8_function tiles_int8[3][COLUMNS] = {TILE_NAMES(int8, 1), TILE_NAMES(int8, 2), TILE_NAMES(int8, 4)};
 
 /* Blocks b0 .. b0 + blocks - 1 of a tap for all columns of the job. */
-static void sweep_int8(const job *j, int8_tile t, int tap, int b0)
+static void sweep_int8(const job *j, int8_tile t, int tap, int b0, ahead next)
 {
     const pl_gemm *g = j->g;
     const int8_function *row = tiles_int8[j->panels / 2];
@@ -86,6 +86,8 @@ static void sweep_int8(const job *j, int8_tile t, int tap, int b0)
         t.x_scale = g->q8->scale + at;
         t.x_sum = g->q8->sum + at;
         t.acc = j->acc + c * ACC_STRIDE;
+        if (next.bytes)
+            prefetch_part(j, next, c);
         row[n - 1](&t);
     }
 }
@@ -100,7 +102,7 @@ static void multiply_int8(const job *j)
     for (int tap = 0; tap < g->taps; tap++)
         for (int b = 0; b < blocks; b += t.blocks) {
             t.blocks = blocks - b < chunk ? blocks - b : chunk;
-            sweep_int8(j, t, tap, b);
+            sweep_int8(j, t, tap, b, j->columns <= j->step ? (ahead){0} : next_chunk(j, t.w, (size_t)t.blocks * BLOCK_QUANTS));
             t.w += (size_t)t.blocks * BLOCK_QUANTS;
             t.scales += (size_t)t.blocks * PL_PANEL * 2;
         }

@@ -143,8 +143,8 @@ INLINE vi vi_max(vi a, vi b)
 {
     return _mm512_max_epi32(a, b);
 }
-#define vi_shift_left(a, n)      _mm512_slli_epi32(a, n)
-#define vi_shift_right(a, n)     _mm512_srli_epi32(a, n)
+#define vi_shift_left(a, n)       _mm512_slli_epi32(a, n)
+#define vi_shift_right(a, n)      _mm512_srli_epi32(a, n)
 #define vi_shift_arithmetic(a, n) _mm512_srai_epi32(a, n)
 INLINE int32_t vi_reduce_add(vi a)
 {
