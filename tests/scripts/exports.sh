@@ -1,6 +1,6 @@
 #!/bin/bash
 # exports.sh SHARED STATIC               the shared library exports parley_* only, the archive's global symbols are parley_* or pl_*
-# exports.sh --complete SHARED HEADERS   every PARLEY_API function of the headers in this folder is exported
+# exports.sh --complete SHARED HEADERS   every PARLEY_API function of the headers in this folder is exported, and no own symbol is left undefined
 set -euo pipefail
 
 fail() { printf '%s\n' "$*" >&2; exit 1; }
@@ -19,6 +19,8 @@ complete()
     [ "$(printf '%s\n' "$names" | wc -l)" -ge 10 ] || fail "only these functions found in $2: $names"
     missing=$(comm -23 <(printf '%s\n' "$names") <(exported "$1"))
     [ -z "$missing" ] || fail "declared in the headers and not exported by $1: $missing"
+    missing=$(nm -D --undefined-only "$1" | awk '{ print $NF }' | grep -E '^(parley|pl)_' || true)
+    [ -z "$missing" ] || fail "used by $1 and defined nowhere: $missing"
     printf '%s functions, all exported\n' "$(printf '%s\n' "$names" | wc -l)"
 }
 
