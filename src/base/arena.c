@@ -122,6 +122,24 @@ void pl_arena_reset(pl_arena *arena)
     arena->used = 0;
 }
 
+pl_arena_mark pl_arena_save(const pl_arena *arena)
+{
+    return (pl_arena_mark){arena->current, arena->current ? arena->current->used : 0, arena->used};
+}
+
+void pl_arena_restore(pl_arena *arena, pl_arena_mark mark)
+{
+    if (!mark.chunk) {
+        pl_arena_reset(arena);
+        return;
+    }
+    mark.chunk->used = mark.chunk_used;
+    for (pl_arena_chunk *c = mark.chunk->next; c; c = c->next)
+        c->used = 0;
+    arena->current = mark.chunk;
+    arena->used = mark.used;
+}
+
 void pl_arena_free(pl_arena *arena)
 {
     for (pl_arena_chunk *c = arena->first, *next; c; c = next) {

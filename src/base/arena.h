@@ -34,8 +34,17 @@ void *pl_arena_alloc_raw(pl_arena *arena, size_t count, size_t size);
 /* A copy of a text with a NUL behind it. */
 char *pl_arena_text(pl_arena *arena, const char *text, size_t length);
 
-#define PL_NEW(arena, type) ((type *)pl_arena_alloc((arena), 1, sizeof(type)))
+#define PL_NEW(arena, type)              ((type *)pl_arena_alloc((arena), 1, sizeof(type)))
 #define PL_NEW_ARRAY(arena, type, count) ((type *)pl_arena_alloc((arena), (size_t)(count), sizeof(type)))
+
+/* A place to return to: pl_arena_restore() forgets what was allocated since. */
+typedef struct pl_arena_mark {
+    pl_arena_chunk *chunk;
+    size_t chunk_used, used;
+} pl_arena_mark;
+
+pl_arena_mark pl_arena_save(const pl_arena *arena);
+void pl_arena_restore(pl_arena *arena, pl_arena_mark mark);
 
 /* Forgets all blocks, keeps the chunks: no allocation as long as no step needs more than the largest before. */
 void pl_arena_reset(pl_arena *arena);

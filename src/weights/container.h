@@ -9,7 +9,8 @@
 
 typedef struct pl_entry {
     const char *name;
-    pl_tensor tensor;   /* row-major, slowest first (GGUF's ne is turned round) */
+    pl_tensor tensor;   /* row-major, slowest first (GGUF's ne is turned round). The bytes may lie at any address: safetensors do not align them. */
+    const char *stored; /* the element type's name in the file ("BF16", "Q4_K", "I64"), for messages: tensor.type PL_OTHER must be refused by it */
     const char *file;   /* name inside the source, for messages */
     uint64_t position;  /* of the data in that file */
     bool used;          /* for the caller's bookkeeping */
@@ -23,21 +24,27 @@ typedef struct pl_container {
     pl_entry *entries;  /* in the order of the file */
     size_t n_entries;
     uint64_t file_bytes;
-    const uint32_t *slots; /* hash table over names: index + 1 or 0 */
-    size_t n_slots;
+    const uint32_t *by_name; /* the entries' indices in the order of their names: found by bisection, which no choice of names can slow down */
     const pl_gguf_value *values;
     size_t n_values;
-    pl_arena arena;     /* owns all of the above */
+    const uint32_t *keys_by_name;
+    pl_arena arena; /* owns all of the above */
 } pl_container;
 
+/* Tensors, and keys of a GGUF file, that a container may hold: far more than any model has, and few enough to bound memory. */
+enum { PL_MAX_ENTRIES = 16384 };
+
 /* `folder`: "" or a prefix that ends in '/' ("speech_tokenizer/"). Takes folder + "model.safetensors.index.json" with its shards when there is one,
- * else folder + "model.safetensors". Errors: MISSING (neither, or a shard, or a tensor the index promises), FORMAT, UNSUPPORTED (an element type), IO, MEMORY. */
-parley_status pl_safetensors_open(const parley_allocator *allocator, pl_source *source, const char *folder, pl_container *container, parley_error *error);
+ * else folder + "model.safetensors". Tensors of known types that nothing here computes with (integers, F64, ..) are entries of type PL_OTHER; bytes
+ * that belong to no tensor are allowed. Errors: MISSING (neither, or a shard, or a tensor the index promises), FORMAT, UNSUPPORTED (an unknown
+ * element type, more than 4 axes), IO, MEMORY. The container need not be closed after an error. */
+parley_status pl_safetensors_open(const parley_allocator *allocator, pl_source *source, const char *folder, pl_container *container,
+                                  parley_error *error);
 
 /* A GGUF file. Errors: FORMAT, UNSUPPORTED (version, tensor type by name and number), IO, MISSING, MEMORY. */
 parley_status pl_gguf_open(const parley_allocator *allocator, pl_source *source, const char *name, pl_container *container, parley_error *error);
 
-/* Whether the file begins as a GGUF does. */
+/* Whether the file begins as a GGUF does. pl_gguf_open itself tells what is wrong with one that does not. */
 bool pl_is_gguf(pl_bytes bytes);
 
 void pl_container_close(pl_container *container);
@@ -55,8 +62,10 @@ typedef struct pl_gguf_text {
 /* Whether the key is there, of any type. */
 bool pl_gguf_has(const pl_container *container, const char *key);
 
-/* Each: false with error untouched when the key is absent; a key of another kind is FORMAT in `*status` (set to PARLEY_OK otherwise) with the error
- * filled. Integers are taken from any integer type (and bool for flags) if the value fits; floats from f32 and f64. */
+/* Numbers are read from the mapped file at each call. Each: false with error untouched when the key is absent; a key of another kind is FORMAT in
+ * `*status` (set to PARLEY_OK otherwise) with the error filled. Integers are taken from any integer type (and bool for flags) if the value fits;
+ * floats from f32 and f64. A bool is a bool or an integer of 0 or 1. After PARLEY_MEMORY or PARLEY_FORMAT the result is false too: check `status`
+ * first. */
 bool pl_gguf_int(const pl_container *container, const char *key, int64_t *value, parley_status *status, parley_error *error);
 bool pl_gguf_float(const pl_container *container, const char *key, double *value, parley_status *status, parley_error *error);
 bool pl_gguf_bool(const pl_container *container, const char *key, bool *value, parley_status *status, parley_error *error);
@@ -73,7 +82,8 @@ void pl_gguf_each(const pl_container *container, const char *prefix, void (*visi
 
 /* ------------------------------------------------------------------ checking */
 
-/* First value of the tensor that is not finite: its index, or -1. Reads all of it. */
+/* First value of the tensor that is not finite: its index, or -1. Reads all of it. A block type's values are finite when its half-precision scales
+ * are, so only those are read. I32 and OTHER are always -1. */
 int64_t pl_first_not_finite(const pl_tensor *tensor);
 
 #endif

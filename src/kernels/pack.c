@@ -1,0 +1,103 @@
+#include "kernels/kernels.h"
+
+#include <string.h>
+
+enum { BLOCK = 32, BLOCK_QUANTS = BLOCK * PL_PANEL, ALIGN = 64 };
+
+bool pl_type_is_packed(pl_type type)
+{
+    return type == PL_F32 || type == PL_F16 || type == PL_BF16 || type == PL_Q8_0;
+}
+
+size_t pl_panel_bytes(pl_type type, int cols)
+{
+    if (type != PL_Q8_0)
+        return PL_PANEL * pl_row_bytes(type, cols);
+    size_t blocks = (size_t)cols / BLOCK;
+    size_t bytes = blocks * BLOCK_QUANTS + blocks * PL_PANEL * sizeof(uint16_t);
+    return (bytes + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* Where the rows of one panel start in the source, in elements; rows from `count` on are padding. */
+typedef struct panel_rows {
+    int64_t start[PL_PANEL];
+    int count;
+} panel_rows;
+
+static panel_rows rows_of_panel(const pl_matrix *m, const pl_pack_map *map, int panel)
+{
+    panel_rows rows = {.count = 0};
+    for (int row = panel * PL_PANEL; rows.count < PL_PANEL && row < m->rows; row++)
+        rows.start[rows.count++] = map->base + row / map->outer * map->stride_j + row % map->outer * map->stride_o;
+    return rows;
+}
+
+/* Sources may lie at any address. A `word` of the source becomes an `element` of the panel. */
+#define PACK_ELEMENTS(name, word, element, convert)                                                                                                  \
+    static void name(element *out, const uint8_t *source, const pl_pack_map *map, const panel_rows *rows)                                            \
+    {                                                                                                                                                \
+        for (int t = 0; t < map->taps; t++)                                                                                                          \
+            for (int c = 0; c < map->width; c++, out += PL_PANEL) {                                                                                  \
+                int64_t column = t * map->stride_tap + c * map->stride_c;                                                                            \
+                for (int r = 0; r < PL_PANEL; r++) {                                                                                                 \
+                    word w = 0;                                                                                                                      \
+                    if (r < rows->count)                                                                                                             \
+                        memcpy(&w, source + (rows->start[r] + column) * (int64_t)sizeof w, sizeof w);                                                \
+                    out[r] = convert(w);                                                                                                             \
+                }                                                                                                                                    \
+            }                                                                                                                                        \
+    }
+#define AS_IT_IS(w) (w)
+
+static float float_of_bf16(uint16_t w)
+{
+    uint32_t bits = (uint32_t)w << 16;
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+PACK_ELEMENTS(pack_words16, uint16_t, uint16_t, AS_IT_IS)
+PACK_ELEMENTS(pack_words32, uint32_t, uint32_t, AS_IT_IS)
+PACK_ELEMENTS(pack_halves, uint16_t, float, pl_half_to_float)
+PACK_ELEMENTS(pack_bf16, uint16_t, float, float_of_bf16)
+
+/* One file block of row r into the panel's quants and scales of block b. */
+static void pack_block(uint8_t *quants, uint8_t *scales, int b, int r, const uint8_t *block)
+{
+    uint8_t *q = quants + (size_t)b * BLOCK_QUANTS + r * 4;
+    for (int k = 0; k < BLOCK; k++)
+        q[k / 4 * 64 + k % 4] = (uint8_t)(block[2 + k] ^ 0x80); /* q + 128 */
+    memcpy(scales + ((size_t)b * PL_PANEL + (size_t)r) * 2, block, 2);
+}
+
+static void pack_q8_0(uint8_t *panel, size_t panel_bytes, const uint8_t *source, const pl_pack_map *map, const panel_rows *rows)
+{
+    int blocks_a_tap = map->width / BLOCK, blocks = map->taps * blocks_a_tap;
+    uint8_t *scales = panel + (size_t)blocks * BLOCK_QUANTS;
+    memset(panel, 0x80, (size_t)blocks * BLOCK_QUANTS);
+    memset(scales, 0, panel_bytes - (size_t)blocks * BLOCK_QUANTS);
+    for (int r = 0; r < rows->count; r++)
+        for (int b = 0; b < blocks; b++) {
+            int64_t at = rows->start[r] + b / blocks_a_tap * map->stride_tap + b % blocks_a_tap * (int64_t)BLOCK;
+            pack_block(panel, scales, b, r, source + pl_row_bytes(PL_Q8_0, at));
+        }
+}
+
+void pl_pack(const pl_matrix *matrix, uint8_t *data, pl_type source_type, const void *source, const pl_pack_map *map, int first, int last)
+{
+    for (int panel = first; panel < last; panel++) {
+        uint8_t *out = data + (size_t)panel * matrix->panel_bytes;
+        panel_rows rows = rows_of_panel(matrix, map, panel);
+        if (matrix->type == PL_Q8_0)
+            pack_q8_0(out, matrix->panel_bytes, source, map, &rows);
+        else if (matrix->type != PL_F32)
+            pack_words16((void *)out, source, map, &rows);
+        else if (source_type == PL_F32)
+            pack_words32((void *)out, source, map, &rows);
+        else if (source_type == PL_F16)
+            pack_halves((void *)out, source, map, &rows);
+        else
+            pack_bf16((void *)out, source, map, &rows);
+    }
+}

@@ -1,0 +1,26 @@
+#include "kernels/levels.h"
+
+size_t pl_gemm_scratch(void)
+{
+    return PL_GEMM_SCRATCH;
+}
+
+const pl_kernels *pl_kernels_for(parley_cpu level)
+{
+    static const pl_kernels *const tables[] = {
+        &pl_kernels_scalar,
+#if defined(__x86_64__)
+        &pl_kernels_avx2,
+        &pl_kernels_avx512,
+        &pl_kernels_avx512vnni,
+#elif defined(__aarch64__)
+        &pl_kernels_neon,
+        &pl_kernels_dotprod,
+        &pl_kernels_i8mm,
+#endif
+    };
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        if (tables[i]->level == level)
+            return tables[i];
+    return NULL;
+}

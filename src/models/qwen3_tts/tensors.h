@@ -1,0 +1,138 @@
+/* The files and tensors of a Qwen3-TTS checkpoint: which file holds which part in which dialect, and one catalogue of canonical tensors. */
+#ifndef PL_MODELS_QWEN3_TTS_TENSORS_H
+#define PL_MODELS_QWEN3_TTS_TENSORS_H
+
+#include "models/qwen3_tts/config.h"
+#include "text/tokenizer.h"
+#include "weights/container.h"
+
+typedef enum tts_dialect { TTS_HF, TTS_QWENTTS, TTS_QTS, TTS_DIALECTS } tts_dialect;
+typedef enum tts_part { TTS_TALKER, TTS_PREDICTOR, TTS_SPEAKER, TTS_CODEC, TTS_TOKENIZER, TTS_PARTS } tts_part;
+
+enum { TTS_MAX_CONTAINERS = 8 };
+
+typedef struct tts_container {
+    pl_container container;
+    pl_source *source;
+    tts_dialect dialect;
+    bool has_weights;   /* false: only JSON files were there (folder without model.safetensors), or were needed */
+    const char *folder; /* prefix inside the source: "" or "speech_tokenizer/" */
+} tts_container;
+
+/* Everything that was opened. `part[p]` NULL: that part is not there. Several parts may share a container. */
+typedef struct tts_files {
+    pl_arena arena;
+    pl_source *source, *codec_source; /* the second only with a codec path */
+    pl_source *beside;                /* the folder of a GGUF file, when parts were taken from beside it */
+    tts_container containers[TTS_MAX_CONTAINERS];
+    int n_containers;
+    tts_container *part[TTS_PARTS];
+    uint64_t file_bytes;
+} tts_files;
+
+/* Finds the parts (by content, never by file name): a directory with config.json (family checked by model_type), a bare speech_tokenizer directory,
+ * one GGUF file, a folder of GGUF files. A part present twice is an error naming both files; options->codec_path replaces a codec that is there. A
+ * talker file takes what it lacks (without codec_path the codec too) from beside it in its folder, where each part must be there once; with `any`
+ * it does not look there. Folders may hold GGUF files of other families, which are passed over. `memory`: files in memory instead of a path. `needed` as parley_parts;
+ * with `any` parts may be missing (inspection). Errors: MISSING (what is missing and where it was sought; a talker without codec says to use
+ * --codec), FAMILY, FORMAT, UNSUPPORTED, ARGUMENT (doubles), IO, MEMORY. */
+typedef struct tts_open {
+    const char *path;
+    const parley_memory_file *memory;
+    size_t n_memory;
+    const char *codec_path;
+    parley_parts needed;
+    bool any;
+} tts_open;
+
+parley_status pl_tts_files_open(const parley_allocator *allocator, const tts_open *what, tts_files *files, parley_error *error);
+void pl_tts_files_close(tts_files *files);
+
+/* Whether the path looks like this family at all (for the registry): a directory or GGUF of it. Errors are left to pl_tts_files_open(). */
+bool pl_tts_probe(const parley_allocator *allocator, pl_source *source);
+
+/* Reads the configuration of all parts that are there. Required keys that are missing are MISSING naming file and key; wrong kinds FORMAT; values out
+ * of range or contradictory FORMAT; generation settings inside sub-configurations that are not neutral UNSUPPORTED (spec 1.4). Texts live in
+ * files->arena. */
+parley_status pl_tts_config_read(tts_files *files, tts_config *config, parley_error *error);
+
+/* The tokenizer of the files. */
+parley_status pl_tts_tokenizer_open(const parley_allocator *allocator, tts_files *files, const tts_config *config, pl_tokenizer **tokenizer,
+                                 parley_error *error);
+
+/* ------------------------------------------------------------------ canonical tensors, in upstream's shapes */
+
+typedef struct tts_block_tensors {
+    pl_tensor norm1, norm2, q, k, v, o, q_norm, k_norm, gate, up, down; /* q_norm, k_norm: data NULL when absent (optional in qts) */
+} tts_block_tensors;
+
+enum { TTS_SPEAKER_BLOCKS = 3, TTS_MAX_SCALE = 16 };
+
+/* Speaker encoder, spec 1.6 and 5.2. Kernels [out, in, k], biases [out]. */
+typedef struct tts_speaker_tensors {
+    pl_conv_tensors conv0; /* [channels, mels, 5] */
+    struct tts_speaker_block {
+        pl_conv_tensors tdnn1, tdnn2;            /* [channels, channels, 1] */
+        pl_conv_tensors res[TTS_MAX_SCALE - 1];  /* scale - 1 of [channels / scale, channels / scale, 3] */
+        pl_conv_tensors se1, se2;                /* [se_channels, channels, 1] and back */
+    } blocks[TTS_SPEAKER_BLOCKS];
+    pl_conv_tensors mfa;      /* [mfa, 3 channels, 1] */
+    pl_conv_tensors asp_tdnn; /* [attention, 3 mfa, 1] */
+    pl_conv_tensors asp_conv; /* [mfa, attention, 1] */
+    pl_conv_tensors fc;       /* [xvector_length, 2 mfa, 1] */
+} tts_speaker_tensors;
+
+/* The codec's encoder, spec 1.9. Stage i takes c = filters << i channels to 2 c. */
+typedef struct tts_encoder_tensors {
+    pl_conv_tensors conv0; /* [filters, 1, 7] */
+    struct tts_encoder_stage {
+        pl_conv_tensors res1, res2; /* [c / 2, c, 3], [c, c / 2, 1] */
+        pl_conv_tensors down;       /* [2 c, c, 2 ratio] */
+    } stages[PL_CODEC_MAX_RATES];
+    pl_conv_tensors conv1; /* [width, filters << n_ratios, 3] */
+    struct tts_encoder_block {
+        pl_conv_tensors norm1, norm2; /* [width], [width] */
+        pl_tensor q, k, v, o, attention_scale, ffn_scale, up, down;
+    } * blocks;                         /* [transformer.layers] */
+    pl_tensor downsample;               /* [width, width, 4] */
+    pl_tensor semantic_in, acoustic_in; /* [codebook_width, width, 1] */
+    pl_tensor *codebooks;               /* [groups] of [codebook_size, codebook_width]; the first is the semantic one; as in pl_codec_tensors */
+    pl_tensor *usages;                  /* [groups] of [codebook_size] */
+} tts_encoder_tensors;
+
+typedef struct tts_tensors {
+    pl_tensor text_embedding;        /* [text_vocabulary, text_width] */
+    pl_conv_tensors fc1, fc2;        /* [text_width, text_width], [width, text_width] */
+    pl_tensor codec_embedding;       /* [codec_vocabulary, width] */
+    pl_tensor codec_head;            /* [codec_vocabulary, width] */
+    pl_tensor norm;                  /* [width] */
+    tts_block_tensors *blocks;       /* [talker.layers] */
+    pl_tensor *predictor_embeddings; /* [groups - 1] of [codebook_size, talker width] */
+    pl_tensor *predictor_heads;      /* [groups - 1] of [codebook_size, predictor width] */
+    pl_conv_tensors projection;      /* [predictor width, talker width]; data NULL: identity */
+    pl_tensor predictor_norm;
+    tts_block_tensors *predictor_blocks;
+    pl_codec_tensors codec;
+    tts_speaker_tensors speaker; /* data NULL throughout when there is none */
+    tts_encoder_tensors encoder; /* likewise */
+} tts_tensors;
+
+/* Looks every tensor of the wanted parts up, checks type and shape (sizes of 1 may be absent or added) and gives it its canonical shape. Findings of
+ * all parts that are there go to `report` when it is set (then also unused tensors, and with `values` those that are not finite; tensors of the
+ * speaker encoder and the codec's encoder belong to the catalogue too and count as used). Without report: the error lists missing and misshapen
+ * tensors (the first few by name, and how many more). Returns MISSING or SHAPE when a needed tensor is absent or wrong; with report set PARLEY_OK and
+ * *faults. */
+typedef struct tts_resolve {
+    parley_parts needed;
+    void (*report)(void *context, const parley_finding *finding);
+    void *context;
+    bool values;
+    size_t *faults;
+} tts_resolve;
+
+parley_status pl_tts_tensors_resolve(tts_files *files, const tts_config *config, const tts_resolve *how, tts_tensors *tensors, parley_error *error);
+
+/* File and position of a tensor's values, for messages; and to tell the system that its pages are not needed soon. */
+void pl_tts_tensor_drop(tts_files *files, const pl_tensor *tensor);
+
+#endif

@@ -1,0 +1,230 @@
+#include "nn/linear.h"
+
+#include <string.h>
+
+/* ------------------------------------------------------------------ loading */
+
+typedef struct packing {
+    const pl_matrix *matrix;
+    uint8_t *data;
+    const pl_tensor *tensor;
+    const pl_pack_map *map;
+} packing;
+
+enum { PANELS_PER_TASK = 8 };
+
+static void pack_some(void *context, int task, int worker)
+{
+    (void)worker;
+    const packing *p = context;
+    int first = task * PANELS_PER_TASK, last = first + PANELS_PER_TASK, panels = pl_panels(p->matrix);
+    pl_pack(p->matrix, p->data, p->tensor->type, p->tensor->data, p->map, first, last < panels ? last : panels);
+}
+
+static parley_status pack(pl_loader *loader, const pl_tensor *tensor, const pl_pack_map *map, pl_matrix *matrix, parley_error *error)
+{
+    matrix->panel_bytes = pl_panel_bytes(matrix->type, matrix->cols);
+    size_t panels = (size_t)pl_panels(matrix);
+    uint8_t *data = pl_arena_alloc_raw(loader->arena, panels, matrix->panel_bytes);
+    if (!data)
+        return pl_fail_memory(error, "packed weights");
+    packing p = {matrix, data, tensor, map};
+    pl_pool_run(loader->pool, pack_some, &p, ((int)panels + PANELS_PER_TASK - 1) / PANELS_PER_TASK);
+    matrix->data = data;
+    loader->packed_bytes += panels * matrix->panel_bytes;
+    if (loader->done)
+        loader->done(loader->context, tensor);
+    return PARLEY_OK;
+}
+
+/* Blocks run along rows of the file; in any other order their values are first written out as float32. */
+static parley_status pack_unblocked(pl_loader *loader, const pl_tensor *tensor, const pl_pack_map *map, pl_matrix *matrix, parley_error *error)
+{
+    const parley_allocator *allocator = &loader->arena->allocator;
+    size_t count = (size_t)pl_tensor_values(tensor);
+    float *values = pl_alloc(allocator, count, sizeof *values);
+    if (!values)
+        return pl_fail_memory(error, "weights of a convolution");
+    pl_dequantize(tensor->type, tensor->data, (int64_t)count, values);
+    pl_tensor plain = *tensor;
+    plain.type = matrix->type = PL_F32;
+    plain.data = values;
+    plain.bytes = count * sizeof *values;
+    pl_loader quiet = *loader;
+    quiet.done = NULL;
+    parley_status status = pack(&quiet, &plain, map, matrix, error);
+    loader->packed_bytes = quiet.packed_bytes;
+    pl_release(allocator, values, count, sizeof *values);
+    return status;
+}
+
+static bool is_plain(pl_type type)
+{
+    return pl_type_info(type)->values == 1;
+}
+
+static parley_status load_matrix(pl_loader *loader, const pl_tensor *tensor, const pl_pack_map *map, int rows, bool by_rows, pl_matrix *matrix,
+                                 parley_error *error)
+{
+    *matrix = (pl_matrix){.type = tensor->type, .rows = rows, .cols = map->taps * map->width};
+    if (!is_plain(tensor->type) && !by_rows)
+        return pack_unblocked(loader, tensor, map, matrix, error);
+    if (pl_type_is_packed(tensor->type))
+        return pack(loader, tensor, map, matrix, error);
+    matrix->panel_bytes = pl_panel_bytes(matrix->type, matrix->cols);
+    matrix->data = tensor->data;
+    return PARLEY_OK;
+}
+
+parley_status pl_load_floats(pl_loader *loader, const pl_tensor *tensor, const float **values, parley_error *error)
+{
+    int64_t count = pl_tensor_values(tensor);
+    float *copy = pl_arena_alloc_raw(loader->arena, (size_t)count, sizeof *copy);
+    if (!copy)
+        return pl_fail_memory(error, "weights");
+    pl_dequantize(tensor->type, tensor->data, count, copy);
+    *values = copy;
+    return PARLEY_OK;
+}
+
+static parley_status load_bias(pl_loader *loader, const pl_tensor *bias, const float **values, parley_error *error)
+{
+    *values = NULL;
+    return bias ? pl_load_floats(loader, bias, values, error) : PARLEY_OK;
+}
+
+parley_status pl_load_linear(pl_loader *loader, const pl_tensor *weight, const pl_tensor *bias, pl_linear *linear, parley_error *error)
+{
+    int out = (int)weight->shape[0], in = (int)weight->shape[1];
+    pl_pack_map map = {.outer = out, .stride_o = in, .taps = 1, .width = in, .stride_c = 1};
+    PL_TRY(load_matrix(loader, weight, &map, out, true, &linear->w, error));
+    return load_bias(loader, bias, &linear->bias, error);
+}
+
+parley_status pl_load_conv(pl_loader *loader, const pl_tensor *weight, const pl_tensor *bias, int dilation, pl_conv *conv, parley_error *error)
+{
+    int out = (int)weight->shape[0], in = (int)weight->shape[1], taps = (int)weight->shape[2];
+    *conv = (pl_conv){.in = in, .out = out, .taps = taps, .dilation = dilation, .stride = 1};
+    pl_pack_map map = {.outer = out, .stride_o = (int64_t)in * taps, .taps = taps, .stride_tap = 1, .width = in, .stride_c = taps};
+    PL_TRY(load_matrix(loader, weight, &map, out, taps == 1, &conv->linear.w, error));
+    return load_bias(loader, bias, &conv->linear.bias, error);
+}
+
+/* Output t * stride + j takes kernel element j of input t and, for the long kernel, element j + stride of input t - 1, which is tap 0. */
+parley_status pl_load_transposed_conv(pl_loader *loader, const pl_tensor *weight, const pl_tensor *bias, int stride, pl_conv *conv,
+                                      parley_error *error)
+{
+    int in = (int)weight->shape[0], out = (int)weight->shape[1], kernel = (int)weight->shape[2], taps = kernel / stride;
+    *conv = (pl_conv){.in = in, .out = out, .taps = taps, .dilation = 1, .stride = stride};
+    pl_pack_map map = {.base = (int64_t)(taps - 1) * stride,
+                       .stride_j = 1,
+                       .stride_o = kernel,
+                       .outer = out,
+                       .taps = taps,
+                       .stride_tap = -stride,
+                       .width = in,
+                       .stride_c = (int64_t)out * kernel};
+    PL_TRY(load_matrix(loader, weight, &map, stride * out, false, &conv->linear.w, error));
+    const float *values;
+    PL_TRY(load_bias(loader, bias, &values, error));
+    if (!values)
+        return PARLEY_OK;
+    float *repeated = PL_NEW_ARRAY(loader->arena, float, stride *out);
+    if (!repeated)
+        return pl_fail_memory(error, "a bias");
+    for (int j = 0; j < stride; j++)
+        memcpy(repeated + (size_t)j * (size_t)out, values, (size_t)out * sizeof *values);
+    conv->linear.bias = repeated;
+    return PARLEY_OK;
+}
+
+/* ------------------------------------------------------------------ running */
+
+enum { MAX_JOBS = 8, ROWS_PER_TASK = 16 };
+
+typedef struct quantizing {
+    const pl_kernels *k;
+    const float *x;
+    int64_t x_stride;
+    int width, rows;
+    const pl_q8_rows *out;
+} quantizing;
+
+static void quantize_some(void *context, int task, int worker)
+{
+    (void)worker;
+    const quantizing *q = context;
+    int first = task * ROWS_PER_TASK, last = first + ROWS_PER_TASK;
+    q->k->quantize_rows(q->x, q->x_stride, q->width, first, last < q->rows ? last : q->rows, q->out);
+}
+
+static parley_status quantize_input(pl_compute *compute, const float *x, int64_t x_stride, int width, int columns, pl_q8_rows *rows,
+                                    parley_error *error)
+{
+    size_t blocks = (size_t)columns * (size_t)(width / 32);
+    rows->q = pl_arena_alloc_raw(&compute->step, blocks, 32);
+    rows->scale = pl_arena_alloc_raw(&compute->step, blocks, sizeof(float));
+    rows->sum = pl_arena_alloc_raw(&compute->step, blocks, sizeof(int32_t));
+    if (!rows->q || !rows->scale || !rows->sum)
+        return pl_fail_memory(error, "work space of a linear layer");
+    quantizing q = {compute->k, x, x_stride, width, columns, rows};
+    pl_pool_run(compute->pool, quantize_some, &q, (columns + ROWS_PER_TASK - 1) / ROWS_PER_TASK);
+    return PARLEY_OK;
+}
+
+parley_status pl_linear_run(pl_compute *compute, const pl_linear_job *jobs, int count, const float *x, int64_t x_stride, int columns,
+                            parley_error *error)
+{
+    pl_arena_mark mark = pl_arena_save(&compute->step);
+    pl_gemm products[MAX_JOBS];
+    pl_q8_rows rows;
+    bool quantized = false;
+    for (int i = 0; i < count; i++) {
+        const pl_linear *layer = jobs[i].layer;
+        bool int8 = compute->int8 && layer->w.type == PL_Q8_0;
+        if (int8 && !quantized) {
+            PL_TRY(quantize_input(compute, x, x_stride, layer->w.cols, columns, &rows, error));
+            quantized = true;
+        }
+        products[i] = (pl_gemm){.w = &layer->w,
+                                .taps = 1,
+                                .width = layer->w.cols,
+                                .columns = columns,
+                                .x = x,
+                                .x_stride = x_stride,
+                                .q8 = int8 ? &rows : NULL,
+                                .y = jobs[i].y,
+                                .y_stride = jobs[i].y_stride,
+                                .bias = layer->bias};
+    }
+    pl_gemm_run(compute, products, count);
+    pl_arena_restore(&compute->step, mark);
+    return PARLEY_OK;
+}
+
+pl_gemm pl_conv_product(const pl_conv *conv, const float *x, int rows, float *y, bool accumulate)
+{
+    return (pl_gemm){.w = &conv->linear.w,
+                     .taps = conv->taps,
+                     .width = conv->in,
+                     .columns = rows,
+                     .x = x,
+                     .x_stride = conv->in,
+                     .tap_stride = (int64_t)conv->dilation * conv->in,
+                     .y = y,
+                     .y_stride = (int64_t)conv->stride * conv->out,
+                     .bias = conv->linear.bias,
+                     .accumulate = accumulate};
+}
+
+void pl_conv_run(pl_compute *compute, const pl_conv *conv, const float *x, int rows, float *y)
+{
+    pl_gemm product = pl_conv_product(conv, x, rows, y, false);
+    pl_gemm_run(compute, &product, 1);
+}
+
+void pl_conv_add(pl_compute *compute, const pl_conv *conv, const float *x, int rows, float *y)
+{
+    pl_gemm product = pl_conv_product(conv, x, rows, y, true);
+    pl_gemm_run(compute, &product, 1);
+}

@@ -1,0 +1,71 @@
+/* Linear layers and causal convolutions over rows of channels: both are pl_gemm on packed weights. */
+#ifndef PL_NN_LINEAR_H
+#define PL_NN_LINEAR_H
+
+#include "nn/compute.h"
+
+/* y = W x + b. */
+typedef struct pl_linear {
+    pl_matrix w;       /* [out][in] */
+    const float *bias; /* [out] or NULL */
+} pl_linear;
+
+/* Causal convolution, stride 1: y[t] = b + sum over j < taps of W[j] x[t - (taps - 1 - j) * dilation]. A transposed one with stride s and kernel
+ * s * taps is the same with s * out output channels: row t gives the s rows of output t * s .. t * s + s - 1. */
+typedef struct pl_conv {
+    pl_linear linear; /* w: [stride * out][taps * in] */
+    int in, out, taps, dilation, stride;
+} pl_conv;
+
+/* Rows of history that a convolution needs in front of its first input row. */
+static inline int pl_conv_history(const pl_conv *conv)
+{
+    return (conv->taps - 1) * conv->dilation;
+}
+
+/* ------------------------------------------------------------------ loading */
+
+/* Where packed weights go, and who is told that a tensor's mapped bytes are not needed any more. */
+typedef struct pl_loader {
+    pl_arena *arena; /* the model's */
+    pl_pool *pool;
+    void (*done)(void *context, const pl_tensor *tensor); /* may be NULL */
+    void *context;
+    uint64_t packed_bytes;
+} pl_loader;
+
+/* weight [out, in], bias [out] or NULL. */
+parley_status pl_load_linear(pl_loader *loader, const pl_tensor *weight, const pl_tensor *bias, pl_linear *linear, parley_error *error);
+
+/* weight [out, in, taps]. */
+parley_status pl_load_conv(pl_loader *loader, const pl_tensor *weight, const pl_tensor *bias, int dilation, pl_conv *conv, parley_error *error);
+
+/* weight [in, out, k], k = stride or 2 * stride; the surplus of the longer kernel is trimmed at the end (causal). */
+parley_status pl_load_transposed_conv(pl_loader *loader, const pl_tensor *weight, const pl_tensor *bias, int stride, pl_conv *conv,
+                                      parley_error *error);
+
+/* A copy of all values in float32. */
+parley_status pl_load_floats(pl_loader *loader, const pl_tensor *tensor, const float **values, parley_error *error);
+
+/* ------------------------------------------------------------------ running */
+
+typedef struct pl_linear_job {
+    const pl_linear *layer;
+    float *y; /* [columns][y_stride] */
+    int64_t y_stride;
+} pl_linear_job;
+
+/* Layers that share their input x [columns][x_stride], in one parallel region (at most 8 jobs). MEMORY. */
+parley_status pl_linear_run(pl_compute *compute, const pl_linear_job *jobs, int count, const float *x, int64_t x_stride, int columns,
+                            parley_error *error);
+
+/* x [history + rows][in] -> y [rows * stride][out], float32 arithmetic; x points to the first row of history. */
+void pl_conv_run(pl_compute *compute, const pl_conv *conv, const float *x, int rows, float *y);
+
+/* The same added to what y holds: y += W x + b. */
+void pl_conv_add(pl_compute *compute, const pl_conv *conv, const float *x, int rows, float *y);
+
+/* The product behind both, for callers that place its tiles themselves. */
+pl_gemm pl_conv_product(const pl_conv *conv, const float *x, int rows, float *y, bool accumulate);
+
+#endif
