@@ -11,9 +11,9 @@ typedef struct bench_fields {
     cli_text json;
 } bench_fields;
 
-#define WHOLE(option, member, least, most, about)                                                                                                    \
-    {                                                                                                                                                \
-        .name = option, .kind = CLI_INT, .offset = offsetof(bench_fields, member), .value = "N", .help = about, .low = least, .high = most           \
+#define WHOLE(option, member, least, most, about)                                                                                          \
+    {                                                                                                                                      \
+        .name = option, .kind = CLI_INT, .offset = offsetof(bench_fields, member), .value = "N", .help = about, .low = least, .high = most \
     }
 
 static const cli_option rows[] = {

@@ -10,11 +10,11 @@
 #define CLI_PRINTF(at, first)
 #endif
 
-#define CLI_TRY(call)                                                                                                                                \
-    do {                                                                                                                                             \
-        parley_status cli_try_ = (call);                                                                                                             \
-        if (cli_try_ != PARLEY_OK)                                                                                                                   \
-            return cli_try_;                                                                                                                         \
+#define CLI_TRY(call)                    \
+    do {                                 \
+        parley_status cli_try_ = (call); \
+        if (cli_try_ != PARLEY_OK)       \
+            return cli_try_;             \
     } while (0)
 
 #define CLI_COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -42,9 +42,9 @@ typedef struct fact {
     size_t offset; /* in parley_info */
 } fact;
 
-#define FACT(kind, field, label)                                                                                                                     \
-    {                                                                                                                                                \
-#field, label, kind, offsetof(parley_info, field)                                                                                            \
+#define FACT(kind, field, label)                          \
+    {                                                     \
+#field, label, kind, offsetof(parley_info, field) \
     }
 
 static const fact facts[] = {

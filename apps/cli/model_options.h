@@ -15,30 +15,30 @@ extern const char *const cli_splitter_choices[];
 extern const char *const cli_activations_choices[];
 
 /* Rows of an option table; `fields` is the member of `type` that is a cli_model_fields. */
-#define CLI_ROW_MODEL(type, fields)                                                                                                                  \
-    {                                                                                                                                                \
-        .name = "--model", .letter = 'm', .kind = CLI_TEXT, .offset = offsetof(type, fields.model), .value = "MODEL",                                \
-        .help = "directory, GGUF file or folder of GGUF files; default: the one that comes with parley"                                              \
+#define CLI_ROW_MODEL(type, fields)                                                                                   \
+    {                                                                                                                 \
+        .name = "--model", .letter = 'm', .kind = CLI_TEXT, .offset = offsetof(type, fields.model), .value = "MODEL", \
+        .help = "directory, GGUF file or folder of GGUF files; default: the one that comes with parley"               \
     }
-#define CLI_ROW_CODEC(type, fields)                                                                                                                  \
-    {                                                                                                                                                \
-        .name = "--codec", .kind = CLI_TEXT, .offset = offsetof(type, fields.codec), .value = "PATH",                                                \
-        .help = "codec to use in place of the one that lies with the model"                                                                          \
+#define CLI_ROW_CODEC(type, fields)                                                                   \
+    {                                                                                                 \
+        .name = "--codec", .kind = CLI_TEXT, .offset = offsetof(type, fields.codec), .value = "PATH", \
+        .help = "codec to use in place of the one that lies with the model"                           \
     }
-#define CLI_ROW_THREADS(type, fields)                                                                                                                \
-    {                                                                                                                                                \
-        .name = "--threads", .kind = CLI_INT, .offset = offsetof(type, fields.threads), .value = "N",                                                \
-        .help = "threads that compute; default: one a core, at most 8", .low = 1, .high = 256                                                        \
+#define CLI_ROW_THREADS(type, fields)                                                                 \
+    {                                                                                                 \
+        .name = "--threads", .kind = CLI_INT, .offset = offsetof(type, fields.threads), .value = "N", \
+        .help = "threads that compute; default: one a core, at most 8", .low = 1, .high = 256         \
     }
-#define CLI_ROW_CPU(type, fields)                                                                                                                    \
-    {                                                                                                                                                \
-        .name = "--cpu", .kind = CLI_CHOICE, .offset = offsetof(type, fields.cpu), .value = "LEVEL",                                                 \
-        .help = "highest processor level to use; default: the best there is", .choices = cli_cpu_choices                                             \
+#define CLI_ROW_CPU(type, fields)                                                                        \
+    {                                                                                                    \
+        .name = "--cpu", .kind = CLI_CHOICE, .offset = offsetof(type, fields.cpu), .value = "LEVEL",     \
+        .help = "highest processor level to use; default: the best there is", .choices = cli_cpu_choices \
     }
-#define CLI_ROW_SPLITTER(type, fields)                                                                                                               \
-    {                                                                                                                                                \
-        .name = "--splitter", .kind = CLI_CHOICE, .offset = offsetof(type, fields.splitter), .value = "NAME",                                        \
-        .help = "word splitter of the tokenizer; default qwen2, the model's own", .choices = cli_splitter_choices                                    \
+#define CLI_ROW_SPLITTER(type, fields)                                                                            \
+    {                                                                                                             \
+        .name = "--splitter", .kind = CLI_CHOICE, .offset = offsetof(type, fields.splitter), .value = "NAME",     \
+        .help = "word splitter of the tokenizer; default qwen2, the model's own", .choices = cli_splitter_choices \
     }
 
 /* Fills the library's options from the fields. */

@@ -11,29 +11,29 @@ static const char *const kv_types[] = {"f32", "f16", "bf16", "q8_0", NULL};
 static const char *const wav_formats[] = {"s16", "f32", NULL};
 
 #define FIELD(member) .offset = offsetof(say_fields, member)
-#define TEXT(option, member, placeholder, about)                                                                                                     \
-    {                                                                                                                                                \
-        .name = option, .kind = CLI_TEXT, FIELD(member), .value = placeholder, .help = about                                                         \
+#define TEXT(option, member, placeholder, about)                                             \
+    {                                                                                        \
+        .name = option, .kind = CLI_TEXT, FIELD(member), .value = placeholder, .help = about \
     }
-#define SHORT(option, short_name, member, placeholder, about)                                                                                        \
-    {                                                                                                                                                \
-        .name = option, .letter = short_name, .kind = CLI_TEXT, FIELD(member), .value = placeholder, .help = about                                   \
+#define SHORT(option, short_name, member, placeholder, about)                                                      \
+    {                                                                                                              \
+        .name = option, .letter = short_name, .kind = CLI_TEXT, FIELD(member), .value = placeholder, .help = about \
     }
-#define FLAG(option, member, about)                                                                                                                  \
-    {                                                                                                                                                \
-        .name = option, .kind = CLI_FLAG, FIELD(member), .help = about                                                                               \
+#define FLAG(option, member, about)                                    \
+    {                                                                  \
+        .name = option, .kind = CLI_FLAG, FIELD(member), .help = about \
     }
-#define CHOICE(option, member, list, about)                                                                                                          \
-    {                                                                                                                                                \
-        .name = option, .kind = CLI_CHOICE, FIELD(member), .value = "NAME", .help = about, .choices = list                                           \
+#define CHOICE(option, member, list, about)                                                                \
+    {                                                                                                      \
+        .name = option, .kind = CLI_CHOICE, FIELD(member), .value = "NAME", .help = about, .choices = list \
     }
-#define WHOLE(option, member, least, most, about)                                                                                                    \
-    {                                                                                                                                                \
-        .name = option, .kind = CLI_INT, FIELD(member), .value = "N", .help = about, .low = least, .high = most                                      \
+#define WHOLE(option, member, least, most, about)                                                               \
+    {                                                                                                           \
+        .name = option, .kind = CLI_INT, FIELD(member), .value = "N", .help = about, .low = least, .high = most \
     }
-#define REAL(option, member, least, most, without_least, about)                                                                                      \
-    {                                                                                                                                                \
-        .name = option, .kind = CLI_REAL, FIELD(member), .value = "X", .help = about, .low = least, .high = most, .above = without_least             \
+#define REAL(option, member, least, most, without_least, about)                                                                          \
+    {                                                                                                                                    \
+        .name = option, .kind = CLI_REAL, FIELD(member), .value = "X", .help = about, .low = least, .high = most, .above = without_least \
     }
 
 static const cli_option rows[] = {

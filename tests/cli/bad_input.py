@@ -111,7 +111,7 @@ def prepare(here, models):
             f.write(data)
     os.symlink(models, os.path.join(here, "bad"))
     with open(os.path.join(here, "rubbish.gguf"), "wb") as f:
-        f.write(b"GGUF" + b"\xff" * 100)
+        f.write(b"GGUF\x03\0\0\0" + b"\xff" * 100)
 
 
 # ------------------------------------------------------------------ running
