@@ -38,7 +38,8 @@ typedef struct reader {
     const char *index; /* name of the index inside the source, NULL without one */
     const char *index_where;
     pl_bytes index_bytes;
-    char *scratch; /* two texts of the index */
+    char *scratch;  /* two texts of the index */
+    size_t n_pairs; /* of the weight_map */
     parley_error *error;
 } reader;
 
@@ -301,10 +302,12 @@ static bool is_plain_name(const char *name)
     return *name && !strchr(name, '/') && strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-/* Has the shard listed if its name is new. The table of shards is as large as it can get: shards are opened later. */
+/* Lists the shard if its name is new; it is opened later. */
 static parley_status note_shard(reader *r, const pl_scan *scan, const char *tensor, const char *shard_name)
 {
     (void)tensor;
+    if (++r->n_pairs > PL_MAX_ENTRIES)
+        return pl_fail_at(r->error, PARLEY_UNSUPPORTED, scan->at, "%s: more than %d tensors", r->index_where, PL_MAX_ENTRIES);
     if (!is_plain_name(shard_name))
         return pl_fail_at(r->error, PARLEY_FORMAT, scan->at, "%s: '%.*s' is no name of a file beside the index", r->index_where,
                           pl_excerpt(shard_name), shard_name);
