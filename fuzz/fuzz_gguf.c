@@ -1,7 +1,7 @@
 /* Any bytes as a GGUF file: an error or a container that can be read, within the bound on memory. */
 #include "weights_walk.h"
 
-#include "limit_allocator.h"
+#include "../tests/limit_allocator.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
  * any other input is model.safetensors as it is. */
 #include "weights_walk.h"
 
-#include "limit_allocator.h"
+#include "../tests/limit_allocator.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

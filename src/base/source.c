@@ -72,8 +72,11 @@ void pl_source_close(pl_source *source)
 
 static parley_status fail_errno(parley_error *error, const char *what, int number)
 {
-    bool missing = number == ENOENT || number == ENOTDIR;
-    return pl_fail(error, missing ? PARLEY_MISSING : PARLEY_IO, "%s: %s", what, missing ? "no such file or directory" : strerror(number));
+    char reason[128] = "unknown error";
+    if (number == ENOENT || number == ENOTDIR)
+        return pl_fail(error, PARLEY_MISSING, "%s: no such file or directory", what);
+    (void)strerror_r(number, reason, sizeof reason);
+    return pl_fail(error, PARLEY_IO, "%s: %s", what, reason);
 }
 
 /* The status of what the path names, known before anything is opened: opening a pipe would wait, opening a device may act. */

@@ -28,17 +28,18 @@ typedef struct pl_container {
     const pl_gguf_value *values;
     size_t n_values;
     const uint32_t *keys_by_name;
-    pl_arena arena;     /* owns all of the above */
+    pl_arena arena; /* owns all of the above */
 } pl_container;
 
 /* Tensors, and keys of a GGUF file, that a container may hold: far more than any model has, and few enough to bound memory. */
 enum { PL_MAX_ENTRIES = 16384 };
 
 /* `folder`: "" or a prefix that ends in '/' ("speech_tokenizer/"). Takes folder + "model.safetensors.index.json" with its shards when there is one,
- * else folder + "model.safetensors". Tensors of known types that nothing here computes with (integers, F64, ..) are entries of type PL_OTHER; bytes that
- * belong to no tensor are allowed. Errors: MISSING (neither, or a shard, or a tensor the index promises), FORMAT, UNSUPPORTED (an unknown element
- * type, more than 4 axes), IO, MEMORY. The container need not be closed after an error. */
-parley_status pl_safetensors_open(const parley_allocator *allocator, pl_source *source, const char *folder, pl_container *container, parley_error *error);
+ * else folder + "model.safetensors". Tensors of known types that nothing here computes with (integers, F64, ..) are entries of type PL_OTHER; bytes
+ * that belong to no tensor are allowed. Errors: MISSING (neither, or a shard, or a tensor the index promises), FORMAT, UNSUPPORTED (an unknown
+ * element type, more than 4 axes), IO, MEMORY. The container need not be closed after an error. */
+parley_status pl_safetensors_open(const parley_allocator *allocator, pl_source *source, const char *folder, pl_container *container,
+                                  parley_error *error);
 
 /* A GGUF file. Errors: FORMAT, UNSUPPORTED (version, tensor type by name and number), IO, MISSING, MEMORY. */
 parley_status pl_gguf_open(const parley_allocator *allocator, pl_source *source, const char *name, pl_container *container, parley_error *error);
@@ -61,9 +62,10 @@ typedef struct pl_gguf_text {
 /* Whether the key is there, of any type. */
 bool pl_gguf_has(const pl_container *container, const char *key);
 
-/* Numbers are read from the mapped file at each call. Each: false with error untouched when the key is absent; a key of another kind is FORMAT in `*status` (set to PARLEY_OK otherwise) with the error
- * filled. Integers are taken from any integer type (and bool for flags) if the value fits; floats from f32 and f64.
- * A bool is a bool or an integer of 0 or 1. After PARLEY_MEMORY or PARLEY_FORMAT the result is false too: check `status` first. */
+/* Numbers are read from the mapped file at each call. Each: false with error untouched when the key is absent; a key of another kind is FORMAT in
+ * `*status` (set to PARLEY_OK otherwise) with the error filled. Integers are taken from any integer type (and bool for flags) if the value fits;
+ * floats from f32 and f64. A bool is a bool or an integer of 0 or 1. After PARLEY_MEMORY or PARLEY_FORMAT the result is false too: check `status`
+ * first. */
 bool pl_gguf_int(const pl_container *container, const char *key, int64_t *value, parley_status *status, parley_error *error);
 bool pl_gguf_float(const pl_container *container, const char *key, double *value, parley_status *status, parley_error *error);
 bool pl_gguf_bool(const pl_container *container, const char *key, bool *value, parley_status *status, parley_error *error);

@@ -26,35 +26,45 @@ static uint16_t load_u16(const uint8_t *p)
     return v;
 }
 
-static bool bad_f32(const uint8_t *p)
+/* Adding one to an exponent of all ones carries into the bit of the sign, which was masked away: so a stretch is a chain of plain integer
+ * operations, which the compiler vectorises, and the value is looked for in the first bad stretch only. */
+enum { F32_EXPONENT = 0x7F800000, F32_ONE = 0x00800000, F32_CARRY = 31 };
+
+static uint32_t carry_f32(const uint8_t *p)
 {
-    return (load_u32(p) & 0x7F800000u) == 0x7F800000u;
+    return (load_u32(p) & F32_EXPONENT) + F32_ONE;
 }
 
-/* Stretches without a branch inside, which the compiler can vectorise; the value is looked for in the first bad stretch only. */
 static int64_t find_f32(const uint8_t *data, int64_t n)
 {
     for (int64_t first = 0; first < n; first += STRETCH) {
         int64_t end = n - first < STRETCH ? n : first + STRETCH;
-        int bad = 0;
+        uint32_t carries = 0;
         for (int64_t i = first; i < end; i++)
-            bad |= bad_f32(data + 4 * i);
-        for (int64_t i = first; bad && i < end; i++)
-            if (bad_f32(data + 4 * i))
+            carries |= carry_f32(data + 4 * i);
+        for (int64_t i = first; carries >> F32_CARRY && i < end; i++)
+            if (carry_f32(data + 4 * i) >> F32_CARRY)
                 return i;
     }
     return -1;
+}
+
+/* `exponent`: the bits of the exponent, without the one above them. */
+static uint16_t carry_u16(const uint8_t *p, uint16_t exponent)
+{
+    uint16_t one = (uint16_t)(exponent & -exponent);
+    return (uint16_t)((load_u16(p) & exponent) + one);
 }
 
 static int64_t find_u16(const uint8_t *data, int64_t n, uint16_t exponent)
 {
     for (int64_t first = 0; first < n; first += STRETCH) {
         int64_t end = n - first < STRETCH ? n : first + STRETCH;
-        int bad = 0;
+        uint16_t carries = 0;
         for (int64_t i = first; i < end; i++)
-            bad |= (load_u16(data + 2 * i) & exponent) == exponent;
-        for (int64_t i = first; bad && i < end; i++)
-            if ((load_u16(data + 2 * i) & exponent) == exponent)
+            carries = (uint16_t)(carries | carry_u16(data + 2 * i, exponent));
+        for (int64_t i = first; carries >> 15 && i < end; i++)
+            if (carry_u16(data + 2 * i, exponent) >> 15)
                 return i;
     }
     return -1;

@@ -23,9 +23,21 @@ typedef struct tts_generation {
     int32_t top_k, sub_top_k, max_new_tokens;
 } tts_generation;
 
+/* The codec's encoder (spec 1.7): codes from reference audio. */
+typedef struct tts_encoder_shape {
+    int groups, codebook_size, codebook_width; /* groups: those that are used, the semantic one included */
+    int filters, width;                        /* channels behind the first convolution; of the transformer */
+    pl_transformer_shape transformer;
+    int n_ratios, ratios[PL_CODEC_MAX_RATES]; /* strides as they are applied: 4 5 6 8 */
+} tts_encoder_shape;
+
+typedef struct tts_speaker_shape {
+    int channels, mfa_channels, attention_channels, se_channels, scale, mels; /* 0 when absent */
+} tts_speaker_shape;
+
 typedef struct tts_config {
-    const char *model_type; /* "base", "custom_voice", "voice_design" */
-    const char *model_size; /* "0b6", "1b7" */
+    const char *model_type; /* "base", "custom_voice", "voice_design"; "" where no part tells */
+    const char *model_size; /* "0b6", "1b7", "" */
     /* talker */
     pl_transformer_shape talker;
     int32_t text_vocabulary, text_width, codec_vocabulary, context_length;
@@ -43,12 +55,12 @@ typedef struct tts_config {
     /* speaker encoder: of use from the cloning issue on; its vector's length is needed for voices given as vectors */
     bool has_speaker_encoder;
     int32_t xvector_length; /* = talker width for Base; 0 where the model takes none */
-    struct {
-        int32_t channels, mfa_channels, attention_channels, se_channels, scale, mels; /* from shapes or config; 0 when absent */
-    } speaker;
+    tts_speaker_shape speaker;
     /* codec */
     bool has_codec;
     pl_codec_shape codec;
+    bool has_encoder;
+    tts_encoder_shape encoder;
 } tts_config;
 
 #endif

@@ -15,7 +15,7 @@ typedef struct tts_container {
     pl_container container;
     pl_source *source;
     tts_dialect dialect;
-    bool has_weights;   /* false: only JSON files were there (folder without model.safetensors) */
+    bool has_weights;   /* false: only JSON files were there (folder without model.safetensors), or were needed */
     const char *folder; /* prefix inside the source: "" or "speech_tokenizer/" */
 } tts_container;
 
@@ -23,6 +23,7 @@ typedef struct tts_container {
 typedef struct tts_files {
     pl_arena arena;
     pl_source *source, *codec_source; /* the second only with a codec path */
+    pl_source *beside;                /* the folder of a GGUF file, when parts were taken from beside it */
     tts_container containers[TTS_MAX_CONTAINERS];
     int n_containers;
     tts_container *part[TTS_PARTS];
@@ -31,7 +32,8 @@ typedef struct tts_files {
 
 /* Finds the parts (by content, never by file name): a directory with config.json (family checked by model_type), a bare speech_tokenizer directory,
  * one GGUF file, a folder of GGUF files. A part present twice is an error naming both files; options->codec_path replaces a codec that is there. A
- * talker file without codec_path takes the only codec beside it in its folder. `memory`: files in memory instead of a path. `needed` as parley_parts;
+ * talker file takes what it lacks (without codec_path the codec too) from beside it in its folder, where each part must be there once; with `any`
+ * it does not look there. Folders may hold GGUF files of other families, which are passed over. `memory`: files in memory instead of a path. `needed` as parley_parts;
  * with `any` parts may be missing (inspection). Errors: MISSING (what is missing and where it was sought; a talker without codec says to use
  * --codec), FAMILY, FORMAT, UNSUPPORTED, ARGUMENT (doubles), IO, MEMORY. */
 typedef struct tts_open {
@@ -43,19 +45,19 @@ typedef struct tts_open {
     bool any;
 } tts_open;
 
-parley_status tts_files_open(const parley_allocator *allocator, const tts_open *what, tts_files *files, parley_error *error);
-void tts_files_close(tts_files *files);
+parley_status pl_tts_files_open(const parley_allocator *allocator, const tts_open *what, tts_files *files, parley_error *error);
+void pl_tts_files_close(tts_files *files);
 
-/* Whether the path looks like this family at all (for the registry): a directory or GGUF of it. Errors are left to tts_files_open(). */
-bool tts_probe(pl_source *source);
+/* Whether the path looks like this family at all (for the registry): a directory or GGUF of it. Errors are left to pl_tts_files_open(). */
+bool pl_tts_probe(const parley_allocator *allocator, pl_source *source);
 
 /* Reads the configuration of all parts that are there. Required keys that are missing are MISSING naming file and key; wrong kinds FORMAT; values out
  * of range or contradictory FORMAT; generation settings inside sub-configurations that are not neutral UNSUPPORTED (spec 1.4). Texts live in
  * files->arena. */
-parley_status tts_config_read(tts_files *files, tts_config *config, parley_error *error);
+parley_status pl_tts_config_read(tts_files *files, tts_config *config, parley_error *error);
 
 /* The tokenizer of the files. */
-parley_status tts_tokenizer_open(const parley_allocator *allocator, tts_files *files, const tts_config *config, pl_tokenizer **tokenizer,
+parley_status pl_tts_tokenizer_open(const parley_allocator *allocator, tts_files *files, const tts_config *config, pl_tokenizer **tokenizer,
                                  parley_error *error);
 
 /* ------------------------------------------------------------------ canonical tensors, in upstream's shapes */
@@ -63,6 +65,40 @@ parley_status tts_tokenizer_open(const parley_allocator *allocator, tts_files *f
 typedef struct tts_block_tensors {
     pl_tensor norm1, norm2, q, k, v, o, q_norm, k_norm, gate, up, down; /* q_norm, k_norm: data NULL when absent (optional in qts) */
 } tts_block_tensors;
+
+enum { TTS_SPEAKER_BLOCKS = 3, TTS_MAX_SCALE = 16 };
+
+/* Speaker encoder, spec 1.6 and 5.2. Kernels [out, in, k], biases [out]. */
+typedef struct tts_speaker_tensors {
+    pl_conv_tensors conv0; /* [channels, mels, 5] */
+    struct tts_speaker_block {
+        pl_conv_tensors tdnn1, tdnn2;            /* [channels, channels, 1] */
+        pl_conv_tensors res[TTS_MAX_SCALE - 1];  /* scale - 1 of [channels / scale, channels / scale, 3] */
+        pl_conv_tensors se1, se2;                /* [se_channels, channels, 1] and back */
+    } blocks[TTS_SPEAKER_BLOCKS];
+    pl_conv_tensors mfa;      /* [mfa, 3 channels, 1] */
+    pl_conv_tensors asp_tdnn; /* [attention, 3 mfa, 1] */
+    pl_conv_tensors asp_conv; /* [mfa, attention, 1] */
+    pl_conv_tensors fc;       /* [xvector_length, 2 mfa, 1] */
+} tts_speaker_tensors;
+
+/* The codec's encoder, spec 1.9. Stage i takes c = filters << i channels to 2 c. */
+typedef struct tts_encoder_tensors {
+    pl_conv_tensors conv0; /* [filters, 1, 7] */
+    struct tts_encoder_stage {
+        pl_conv_tensors res1, res2; /* [c / 2, c, 3], [c, c / 2, 1] */
+        pl_conv_tensors down;       /* [2 c, c, 2 ratio] */
+    } stages[PL_CODEC_MAX_RATES];
+    pl_conv_tensors conv1; /* [width, filters << n_ratios, 3] */
+    struct tts_encoder_block {
+        pl_conv_tensors norm1, norm2; /* [width], [width] */
+        pl_tensor q, k, v, o, attention_scale, ffn_scale, up, down;
+    } * blocks;                         /* [transformer.layers] */
+    pl_tensor downsample;               /* [width, width, 4] */
+    pl_tensor semantic_in, acoustic_in; /* [codebook_width, width, 1] */
+    pl_tensor *codebooks;               /* [groups] of [codebook_size, codebook_width]; the first is the semantic one; as in pl_codec_tensors */
+    pl_tensor *usages;                  /* [groups] of [codebook_size] */
+} tts_encoder_tensors;
 
 typedef struct tts_tensors {
     pl_tensor text_embedding;        /* [text_vocabulary, text_width] */
@@ -77,6 +113,8 @@ typedef struct tts_tensors {
     pl_tensor predictor_norm;
     tts_block_tensors *predictor_blocks;
     pl_codec_tensors codec;
+    tts_speaker_tensors speaker; /* data NULL throughout when there is none */
+    tts_encoder_tensors encoder; /* likewise */
 } tts_tensors;
 
 /* Looks every tensor of the wanted parts up, checks type and shape (sizes of 1 may be absent or added) and gives it its canonical shape. Findings of
@@ -92,9 +130,9 @@ typedef struct tts_resolve {
     size_t *faults;
 } tts_resolve;
 
-parley_status tts_tensors_resolve(tts_files *files, const tts_config *config, const tts_resolve *how, tts_tensors *tensors, parley_error *error);
+parley_status pl_tts_tensors_resolve(tts_files *files, const tts_config *config, const tts_resolve *how, tts_tensors *tensors, parley_error *error);
 
 /* File and position of a tensor's values, for messages; and to tell the system that its pages are not needed soon. */
-void tts_tensor_drop(tts_files *files, const pl_tensor *tensor);
+void pl_tts_tensor_drop(tts_files *files, const pl_tensor *tensor);
 
 #endif
