@@ -1,7 +1,8 @@
 /* Times gemm of one thread, for each weight type and level. Built by hand (from the root, after the library is built):
  *   gcc -O2 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc bench/kernels.c build/libparley.a -lm -o build/bench_kernels
  * Usage: bench_kernels [rounds] [level ..]. n = 1 walks 256 MiB of weights (more than the cache keeps) and prints GB/s of packed weights; n = 16 and
- * 64 run 3072 x 1024 and print G operations/s (two a weight). All cases go round in turn, medians are printed: the machine's noise comes in phases. */
+ * 64 run 3072 x 1024 and print G operations/s (two a weight). All cases go round in turn, medians are printed: the machine's noise comes in phases.
+ */
 #include "base/cpu.h"
 #include "kernels/kernels.h"
 
@@ -37,14 +38,15 @@ static void *block_of(size_t bytes)
     void *p = NULL;
     if (posix_memalign(&p, 64, bytes) != 0)
         exit(1);
-    memset(p, 0x11, bytes);
+    memset(p, 0x3C, bytes);
     return p;
 }
 
 static double run_once(const bench_case *c)
 {
     pl_matrix m = {.type = c->type, .rows = c->rows, .cols = COLS, .panel_bytes = pl_panel_bytes(c->type, COLS), .data = weights};
-    pl_gemm g = {.w = &m, .taps = 1, .width = COLS, .columns = c->n, .x = x, .x_stride = COLS, .q8 = c->int8 ? &q8 : NULL, .y = y, .y_stride = c->rows};
+    pl_gemm g = {
+        .w = &m, .taps = 1, .width = COLS, .columns = c->n, .x = x, .x_stride = COLS, .q8 = c->int8 ? &q8 : NULL, .y = y, .y_stride = c->rows};
     double start = now();
     c->k->gemm(&g, 0, pl_panels(&m), 0, c->n, scratch);
     return now() - start;
@@ -97,9 +99,11 @@ int main(int argc, char **argv)
     for (int i = 0; i < count; i++) {
         bench_case *c = &cases[i];
         qsort(c->seconds, (size_t)rounds, sizeof(double), by_size);
-        double s = c->seconds[rounds / 2], best_s = c->seconds[0], bytes = (double)pl_row_bytes(c->type, COLS) * c->rows, work = 2.0 * c->rows * COLS * c->n;
+        double s = c->seconds[rounds / 2], best_s = c->seconds[0], bytes = (double)pl_row_bytes(c->type, COLS) * c->rows,
+               work = 2.0 * c->rows * COLS * c->n;
         printf("%-10s %-5s%-5s n=%-3d %8.3f ms  median %7.1f %s  best %7.1f\n", parley_cpu_name(c->k->level), pl_type_info(c->type)->name,
-               c->int8 ? " int8" : "", c->n, s * 1e3, (c->n == 1 ? bytes : work) / s * 1e-9, c->n == 1 ? "GB/s " : "Gop/s", (c->n == 1 ? bytes : work) / best_s * 1e-9);
+               c->int8 ? " int8" : "", c->n, s * 1e3, (c->n == 1 ? bytes : work) / s * 1e-9, c->n == 1 ? "GB/s " : "Gop/s",
+               (c->n == 1 ? bytes : work) / best_s * 1e-9);
     }
     return 0;
 }

@@ -68,10 +68,27 @@ static inline codec_fixture *codec_fixture_open(const char *folder, parley_cpu l
     codec_fixture_need(pl_safetensors_open(&f->arena.allocator, f->source, "", &f->container, &error), &error);
     codec_fixture_need(pl_pool_open(&f->arena.allocator, threads, &f->pool, &error), &error);
     codec_fixture_need(pl_compute_open(&f->arena.allocator, pl_kernels_for(level), f->pool, true, &f->compute, &error), &error);
-    pl_codec_shape s = {.groups = a ? 16 : 8, .codebook_size = a ? 64 : 32, .codebook_width = a ? 20 : 24, .rvq_width = a ? 40 : 48, .latent = 32,
-        .transformer = {.kind = PL_BLOCK_GATED, .layers = a ? 2 : 1, .width = 64, .heads = a ? 6 : 4, .kv_heads = a ? 6 : 4, .head = a ? 16 : 32, .ffn = a ? 128 : 96,
-            .eps = a ? 1e-5f : 0.004f, .theta = a ? 10000 : 2500, .window = a ? 12 : 72},
-        .n_ratios = 2, .ratios = {2, 2}, .decoder_dim = a ? 48 : 32, .n_rates = 4, .rates = {8, 5, 4, 3}, .sample_rate = 24000};
+    pl_codec_shape s = {.groups = a ? 16 : 8,
+                        .codebook_size = a ? 64 : 32,
+                        .codebook_width = a ? 20 : 24,
+                        .rvq_width = a ? 40 : 48,
+                        .latent = 32,
+                        .transformer = {.kind = PL_BLOCK_GATED,
+                                        .layers = a ? 2 : 1,
+                                        .width = 64,
+                                        .heads = a ? 6 : 4,
+                                        .kv_heads = a ? 6 : 4,
+                                        .head = a ? 16 : 32,
+                                        .ffn = a ? 128 : 96,
+                                        .eps = a ? 1e-5f : 0.004f,
+                                        .theta = a ? 10000 : 2500,
+                                        .window = a ? 12 : 72},
+                        .n_ratios = 2,
+                        .ratios = {2, 2},
+                        .decoder_dim = a ? 48 : 32,
+                        .n_rates = 4,
+                        .rates = {8, 5, 4, 3},
+                        .sample_rate = 24000};
     pl_codec_tensors t = {0};
     t.codebooks = calloc(16, sizeof(pl_tensor));
     t.usages = calloc(16, sizeof(pl_tensor));
@@ -128,7 +145,9 @@ static inline codec_fixture *codec_fixture_open(const char *folder, parley_cpu l
     FC(&t.last_conv, "decoder.6.conv");
     pl_loader loader = {.arena = &f->arena, .pool = f->pool};
     codec_fixture_need(pl_codec_decoder_load(&loader, &s, &t, &f->decoder, &error), &error);
-    free(t.codebooks); free(t.usages); free(t.blocks);
+    free(t.codebooks);
+    free(t.usages);
+    free(t.blocks);
     f->groups = s.groups;
     f->samples_per_frame = pl_codec_samples_per_frame(&s);
     return f;

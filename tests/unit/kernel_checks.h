@@ -66,7 +66,7 @@ static float *random_floats(size_t n, float scale)
 
 /* Byte offsets of the halves that scale a block. */
 static const int scale_offsets[PL_TYPE_COUNT][2] = {
-    [PL_Q4_0] = {0, 0}, [PL_Q4_1] = {0, 2},     [PL_Q5_0] = {0, 0},     [PL_Q5_1] = {0, 2}, [PL_Q2_K] = {80, 82},
+    [PL_Q4_0] = {0, 0},     [PL_Q4_1] = {0, 2}, [PL_Q5_0] = {0, 0}, [PL_Q5_1] = {0, 2},     [PL_Q2_K] = {80, 82},
     [PL_Q3_K] = {108, 108}, [PL_Q4_K] = {0, 2}, [PL_Q5_K] = {0, 2}, [PL_Q6_K] = {208, 208},
 };
 
@@ -196,7 +196,8 @@ static float *run_product(const pl_kernels *k, operands *o, const product *p, in
     int panels = pl_panels(&o->w);
     for (int a = 0; a < panels; a += panel_step)
         for (int c = 0; c < p->columns; c += column_step)
-            k->gemm(&o->g, a, a + panel_step < panels ? a + panel_step : panels, c, c + column_step < p->columns ? c + column_step : p->columns, scratch);
+            k->gemm(&o->g, a, a + panel_step < panels ? a + panel_step : panels, c, c + column_step < p->columns ? c + column_step : p->columns,
+                    scratch);
     free(scratch);
     return y;
 }
@@ -270,8 +271,8 @@ static const char *check_gemm_columns(const pl_kernels *k)
     for (int columns = 1; columns <= 41; columns++)
         for (int t = 0; t < 5; t++) {
             static const pl_type types[] = {PL_F32, PL_BF16, PL_F16, PL_Q8_0, PL_Q8_0};
-            product p = {types[t], types[t], 1 + columns * 7 % 90, 1, 32 + 32 * (columns % 3), columns <= 40 ? columns : 205, columns % 2 == 0,
-                         columns % 3 == 0, t == 4 && k->int8};
+            product p = {types[t],         types[t],         1 + columns * 7 % 90, 1, 32 + 32 * (columns % 3), columns <= 40 ? columns : 205,
+                         columns % 2 == 0, columns % 3 == 0, t == 4 && k->int8};
             const char *fault = check_product(k, &p);
             if (fault)
                 return fault;
@@ -416,7 +417,8 @@ static const char *check_attention(const pl_kernels *k, const attention *c)
                 free(values);
             }
     }
-    pl_attend a = {.type = c->type, .heads = c->heads, .width = c->width, .scale = 2.0f / sqrtf((float)c->width), .blocks = (const uint8_t *const *)cache};
+    pl_attend a = {
+        .type = c->type, .heads = c->heads, .width = c->width, .scale = 2.0f / sqrtf((float)c->width), .blocks = (const uint8_t *const *)cache};
     a.v_offset = part + 64;
     a.begin = c->begin;
     a.end = c->end;
@@ -658,10 +660,18 @@ static const struct {
     const char *name;
     kernel_check run;
 } kernel_checks[] = {
-    {"gemm of every type", check_gemm_types}, {"gemm columns", check_gemm_columns}, {"gemm taps", check_gemm_taps},
-    {"quantize_rows", check_quantize},        {"attend", check_attend},             {"activations", check_activations},
-    {"ranges", check_ranges},                 {"snake", check_snake},               {"norms", check_norms},
-    {"rope", check_rope},                     {"sums", check_sums},                 {"depthwise", check_depthwise},
+    {"gemm of every type", check_gemm_types},
+    {"gemm columns", check_gemm_columns},
+    {"gemm taps", check_gemm_taps},
+    {"quantize_rows", check_quantize},
+    {"attend", check_attend},
+    {"activations", check_activations},
+    {"ranges", check_ranges},
+    {"snake", check_snake},
+    {"norms", check_norms},
+    {"rope", check_rope},
+    {"sums", check_sums},
+    {"depthwise", check_depthwise},
     {"add_row", check_add_row},
 };
 enum { KERNEL_CHECKS = sizeof kernel_checks / sizeof kernel_checks[0] };

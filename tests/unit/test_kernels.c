@@ -19,11 +19,11 @@ static void run_checks(parley_cpu level)
     }
 }
 
-#define LEVEL_TEST(name, level)                                                                                                             \
-    static void name(void **state)                                                                                                          \
-    {                                                                                                                                       \
-        (void)state;                                                                                                                        \
-        run_checks(level);                                                                                                                  \
+#define LEVEL_TEST(name, level)                                                                                                                      \
+    static void name(void **state)                                                                                                                   \
+    {                                                                                                                                                \
+        (void)state;                                                                                                                                 \
+        run_checks(level);                                                                                                                           \
     }
 LEVEL_TEST(scalar, PARLEY_CPU_SCALAR)
 LEVEL_TEST(avx2, PARLEY_CPU_AVX2)
@@ -57,7 +57,8 @@ static void packing_follows_the_map(void **state)
         source[i] = (float)i;
     pl_matrix m = {.type = PL_F32, .rows = ROWS, .cols = TAPS * WIDTH, .panel_bytes = pl_panel_bytes(PL_F32, TAPS * WIDTH)};
     panels = exact64(2 * m.panel_bytes);
-    pl_pack_map map = {.stride_j = 9 * WIDTH * TAPS, .stride_o = WIDTH * TAPS, .stride_tap = 1, .stride_c = TAPS, .outer = 9, .taps = TAPS, .width = WIDTH};
+    pl_pack_map map = {
+        .stride_j = 9 * WIDTH * TAPS, .stride_o = WIDTH * TAPS, .stride_tap = 1, .stride_c = TAPS, .outer = 9, .taps = TAPS, .width = WIDTH};
     pl_pack(&m, (uint8_t *)panels, PL_F32, source, &map, 0, 2);
     for (int r = 0; r < 32; r++)
         for (int t = 0; t < TAPS; t++)

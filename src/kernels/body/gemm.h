@@ -4,16 +4,16 @@
 enum {
     BLOCK = 32,
     BLOCK_QUANTS = BLOCK * PL_PANEL,
-    PV = PL_PANEL / LANES,                 /* vectors of a panel */
+    PV = PL_PANEL / LANES,                  /* vectors of a panel */
     ACC_STRIDE = PL_TILE_PANELS * PL_PANEL, /* floats of `acc` from a column to the next */
-    COLUMNS = 6,                           /* of the widest tile */
-    DEPTH = 128,                           /* inner dimension of a chunk: 32 KiB of float32 at 4 panels */
-    AHEAD = 4096                           /* bytes to prefetch ahead in each panel's stream */
+    COLUMNS = 6,                            /* of the widest tile */
+    DEPTH = 128,                            /* inner dimension of a chunk: 32 KiB of float32 at 4 panels */
+    AHEAD = 4096                            /* bytes to prefetch ahead in each panel's stream */
 };
 
 /* One call of a tile. For Q8_0 `taps` counts runs of whole blocks as well. */
 typedef struct tile {
-    const uint8_t *w;  /* panel p at w + p * w_stride */
+    const uint8_t *w; /* panel p at w + p * w_stride */
     size_t w_stride;
     const uint8_t *scales; /* Q8_0: of the first block, panel p at scales + p * scale_stride */
     size_t scale_stride;
@@ -74,14 +74,16 @@ INLINE void dense_step(const uint8_t *w, size_t w_stride, pl_type type, vf sums[
     step(sums, weights, x, k, P, C);
 }
 
-/* The lines that 4 steps read, AHEAD bytes further on; running past the end is harmless. */
-INLINE void prefetch_panels(const uint8_t *w, size_t w_stride, size_t bytes, const int P)
+/* Asks for the lines that come AHEAD bytes behind `bytes` bytes at w; behind the end of a panel comes the same panel of the next tile. */
+INLINE void prefetch_panels(const tile *t, const uint8_t *w, size_t bytes, const int P)
 {
+    size_t at = (size_t)(w - t->w) + AHEAD;
+    uintptr_t start = (uintptr_t)t->w + at + (at >= t->w_stride ? (size_t)(P - 1) * t->w_stride : 0); /* running past the end is harmless */
 #pragma GCC unroll 4
     for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
         for (size_t line = 0; line < bytes; line += 64)
-            __builtin_prefetch((const void *)((uintptr_t)w + (size_t)p * w_stride + AHEAD + line));
+            __builtin_prefetch((const void *)(start + (size_t)p * t->w_stride + line));
 }
 
 INLINE void dense_tile(const tile *t, pl_type type, const int P, const int C)
@@ -98,7 +100,7 @@ INLINE void dense_tile(const tile *t, pl_type type, const int P, const int C)
         int64_t k = 0;
         for (; k + 4 <= t->width; k += 4, w += 4 * step_bytes) {
             if (C <= 2)
-                prefetch_panels(w, t->w_stride, 4 * step_bytes, P);
+                prefetch_panels(t, w, 4 * step_bytes, P);
 #pragma GCC unroll 4
             for (int u = 0; u < 4; u++)
                 dense_step(w + (size_t)u * step_bytes, t->w_stride, type, sums, x, k + u, P, C);
@@ -116,14 +118,16 @@ INLINE vf quants_of(const uint8_t *q, int j, int v)
 {
     const vi bytes = vi_load(q + v * LANES * 4), exponent = vi_set1(0x4B000000), low = vi_set1(0xFF);
     vi value = j == 0 ? bytes : j == 1 ? vi_shift_right(bytes, 8) : j == 2 ? vi_shift_right(bytes, 16) : vi_shift_right(bytes, 24);
-    return vf_sub(vf_cast(vi_or(vi_and(value, low), exponent)), vf_set1(8388608.0f + 128.0f));
+    return vf_sub(vf_cast(vi_and_or(value, low, exponent)), vf_set1(8388608.0f + 128.0f));
 }
 
 /* One block of 32 into block sums: quants in place, or unpacked to float32. */
-INLINE void block_sums(const uint8_t *w, size_t w_stride, const bool unpacked, vf sums[][COLUMNS], const float *const *x, int64_t k, const int P,
+INLINE void block_sums(const tile *t, const uint8_t *w, const bool unpacked, vf sums[][COLUMNS], const float *const *x, int64_t k, const int P,
                        const int C)
 {
     for (int four = 0; four < BLOCK / 4; four++) {
+        if (C <= 2 && !unpacked)
+            prefetch_panels(t, w + four * 64, 64, P);
 #pragma GCC unroll 4
         for (int j = 0; j < 4; j++) {
             vf weights[PL_TILE_PANELS * PV];
@@ -131,8 +135,9 @@ INLINE void block_sums(const uint8_t *w, size_t w_stride, const bool unpacked, v
             for (int p = 0; p < P; p++)
 #pragma GCC unroll 4
                 for (int v = 0; v < PV; v++)
-                    weights[p * PV + v] = unpacked ? vf_load((const float *)(const void *)(w + (size_t)p * w_stride) + (four * 4 + j) * PL_PANEL + v * LANES)
-                                                   : quants_of(w + (size_t)p * w_stride + four * 64, j, v);
+                    weights[p * PV + v] =
+                        unpacked ? vf_load((const float *)(const void *)(w + (size_t)p * t->w_stride) + (four * 4 + j) * PL_PANEL + v * LANES)
+                                 : quants_of(w + (size_t)p * t->w_stride + four * 64, j, v);
             step(sums, weights, x, k + four * 4 + j, P, C);
         }
     }
@@ -168,7 +173,7 @@ INLINE void q8_tile(const tile *t, const bool unpacked, const int P, const int C
 #pragma GCC unroll 6
                 for (int c = 0; c < C; c++)
                     sums[i][c] = vf_set1(0.0f);
-            block_sums(w, t->w_stride, unpacked, sums, x, k, P, C);
+            block_sums(t, w, unpacked, sums, x, k, P, C);
             add_block(t, block, sums, P, C);
         }
     }
@@ -177,25 +182,28 @@ INLINE void q8_tile(const tile *t, const bool unpacked, const int P, const int C
 /* ------------------------------------------------------------------ tables of tiles */
 
 /* A tile exists where its sums fit the registers; the others are never asked for. */
-#define TILE(name, body, arg, P, C)                                                                                                              \
-    static void name##_##P##x##C(const tile *t)                                                                                             \
-    {                                                                                                                                       \
-        if (P * PV * C <= ACC_MAX)                                                                                                          \
-            body(t, arg, P, C);                                                                                                                    \
+#define TILE(name, body, arg, P, C)                                                                                                                  \
+    static void name##_##P##x##C(const tile *t)                                                                                                      \
+    {                                                                                                                                                \
+        if (P * PV * C <= ACC_MAX)                                                                                                                   \
+            body(t, arg, P, C);                                                                                                                      \
     }
-#define TILE_ROW(name, body, arg, P)                                                                                                             \
-    TILE(name, body, arg, P, 1)                                                                                                                  \
-    TILE(name, body, arg, P, 2)                                                                                                                  \
-    TILE(name, body, arg, P, 3)                                                                                                                  \
-    TILE(name, body, arg, P, 4)                                                                                                                  \
-    TILE(name, body, arg, P, 5)                                                                                                                  \
+#define TILE_ROW(name, body, arg, P)                                                                                                                 \
+    TILE(name, body, arg, P, 1)                                                                                                                      \
+    TILE(name, body, arg, P, 2)                                                                                                                      \
+    TILE(name, body, arg, P, 3)                                                                                                                      \
+    TILE(name, body, arg, P, 4)                                                                                                                      \
+    TILE(name, body, arg, P, 5)                                                                                                                      \
     TILE(name, body, arg, P, 6)
-#define TILE_NAMES(name, P) {name##_##P##x1, name##_##P##x2, name##_##P##x3, name##_##P##x4, name##_##P##x5, name##_##P##x6}
+#define TILE_NAMES(name, P)                                                                                                                          \
+    {                                                                                                                                                \
+        name##_##P##x1, name##_##P##x2, name##_##P##x3, name##_##P##x4, name##_##P##x5, name##_##P##x6                                               \
+    }
 /* By log2(panels) and columns - 1. */
-#define TILES(name, body, arg)                                                                                                                   \
-    TILE_ROW(name, body, arg, 1)                                                                                                                 \
-    TILE_ROW(name, body, arg, 2)                                                                                                                 \
-    TILE_ROW(name, body, arg, 4)                                                                                                                 \
+#define TILES(name, body, arg)                                                                                                                       \
+    TILE_ROW(name, body, arg, 1)                                                                                                                     \
+    TILE_ROW(name, body, arg, 2)                                                                                                                     \
+    TILE_ROW(name, body, arg, 4)                                                                                                                     \
     static const tile_function name[3][COLUMNS] = {TILE_NAMES(name, 1), TILE_NAMES(name, 2), TILE_NAMES(name, 4)};
 
 TILES(tiles_f32, dense_tile, PL_F32)
@@ -228,15 +236,14 @@ static void unpack_quants(const uint8_t *w, int depth, float *out)
 /* Rows of blocks; rows from `rows` on do not exist and count as zeros. */
 static void unpack_blocks(const pl_matrix *m, const uint8_t *panel, int rows, int k0, int depth, float *out)
 {
-    float row[PL_TILE_DEPTH] = {0};
-    for (int r = 0; r < PL_PANEL; r++) {
+    float row[PL_PANEL][PL_TILE_DEPTH];
+    for (int r = 0; r < PL_PANEL; r++)
         if (r < rows)
-            pl_dequantize(m->type, panel + (size_t)r * (m->panel_bytes / PL_PANEL) + pl_row_bytes(m->type, k0), depth, row);
+            read_blocks(m->type, panel + (size_t)r * (m->panel_bytes / PL_PANEL) + pl_row_bytes(m->type, k0), depth, row[r]);
         else
-            memset(row, 0, sizeof row);
-        for (int k = 0; k < depth; k++)
-            out[k * PL_PANEL + r] = row[k];
-    }
+            memset(row[r], 0, sizeof row[r]);
+    for (int k = 0; k < depth; k += 4) /* blocks hold 32 or 256 */
+        vf_transpose_4(&row[0][k], PL_TILE_DEPTH, out + k * PL_PANEL);
 }
 
 /* Columns k0 .. k0 + depth - 1 of `count` panels to float32 [count][depth][16]. */
@@ -265,28 +272,57 @@ static const tile_function (*tiles_of(pl_type type, bool unpacked))[COLUMNS]
     }
 }
 
-/* All columns of a chunk, by tiles of at most `step_columns`. */
-static void sweep(tile t, const tile_function *row, int columns, int step_columns)
-{
-    for (int c = 0; c < columns; c += step_columns) {
-        int n = columns - c < step_columns ? columns - c : step_columns;
-        row[n - 1](&t);
-        t.x += step_columns * t.x_stride;
-        t.acc += step_columns * ACC_STRIDE;
-    }
-}
-
 /* What one call of gemm works on now. */
 typedef struct job {
     const pl_gemm *g;
-    int panel, panels;   /* first and number: 1, 2 or 4 */
-    int column, columns; /* likewise */
-    int step;            /* columns of a tile */
+    int panel, panels;    /* first and number: 1, 2 or 4 */
+    int column, columns;  /* likewise */
+    int step;             /* columns of a tile */
     float *acc, *weights; /* parts of the scratch */
 } job;
 
+/* The weights that the next chunk will read: `bytes` of each panel. They are fetched to the second-level cache bit by bit, between tiles. */
+typedef struct ahead {
+    const uint8_t *w;
+    size_t stride, bytes;
+} ahead;
+
+static void prefetch_part(const job *j, ahead a, int column)
+{
+    size_t lines = a.bytes / 64, columns = (size_t)j->columns;
+    for (int p = 0; p < j->panels; p++)
+        for (size_t i = lines * (size_t)column / columns; i < lines * (size_t)(column + j->step) / columns; i++)
+            __builtin_prefetch((const void *)((uintptr_t)a.w + (size_t)p * a.stride + i * 64), 0, 2);
+}
+
+/* The chunk of `bytes` a panel behind `w`, of these panels or of those behind them. */
+static ahead next_chunk(const job *j, const uint8_t *w, size_t bytes)
+{
+    const pl_matrix *m = j->g->w;
+    const uint8_t *panel = m->data + (size_t)j->panel * m->panel_bytes;
+    size_t at = (size_t)(w - panel) + bytes;
+    bool same = at + bytes <= m->panel_bytes;
+    ahead next = {.w = same ? panel + at : panel + (size_t)j->panels * m->panel_bytes, .stride = m->panel_bytes, .bytes = bytes};
+    if (!same && j->panel + j->panels >= pl_panels(m))
+        next.bytes = 0;
+    return next;
+}
+
+/* All columns of a chunk, by tiles. */
+static void sweep(const job *j, tile t, const tile_function *row, ahead next)
+{
+    for (int c = 0; c < j->columns; c += j->step) {
+        int n = j->columns - c < j->step ? j->columns - c : j->step;
+        if (next.bytes)
+            prefetch_part(j, next, c);
+        row[n - 1](&t);
+        t.x += n * t.x_stride;
+        t.acc += n * ACC_STRIDE;
+    }
+}
+
 /* Weights k0 .. k0 + depth - 1, which may begin and end inside a tap: whole taps in one walk, pieces of taps one by one. */
-static void sweep_taps(const job *j, tile t, int k0, int depth, size_t column_bytes, const tile_function *row)
+static void sweep_taps(const job *j, tile t, int k0, int depth, size_t column_bytes, const tile_function *row, ahead next)
 {
     const pl_gemm *g = j->g;
     for (int k = k0; k < k0 + depth;) {
@@ -294,7 +330,8 @@ static void sweep_taps(const job *j, tile t, int k0, int depth, size_t column_by
         t.taps = at == 0 && left >= g->width ? left / g->width : 1;
         t.width = at == 0 && left >= g->width ? g->width : g->width - at < left ? g->width - at : left;
         t.x = g->x + j->column * g->x_stride + tap * g->tap_stride + at;
-        sweep(t, row, j->columns, j->step);
+        sweep(j, t, row, next);
+        next.bytes = 0;
         k += t.taps * t.width;
         t.w += (size_t)(t.taps * t.width) * column_bytes;
         if (t.scales)
@@ -328,7 +365,10 @@ static void multiply(const job *j)
             t.scales = panel + (size_t)m->cols * PL_PANEL + (size_t)(k0 / BLOCK) * PL_PANEL * 2;
         if (!in_place)
             unpack(m, j->panel, j->panels, k0, n, j->weights);
-        sweep_taps(j, t, k0, n, in_place ? in_place_bytes : PL_PANEL * sizeof(float), row);
+        ahead next = {0};
+        if (packed && n < m->cols)
+            next = next_chunk(j, panel + (size_t)k0 * in_place_bytes, (size_t)n * in_place_bytes);
+        sweep_taps(j, t, k0, n, in_place ? in_place_bytes : PL_PANEL * sizeof(float), row, next);
     }
 }
 

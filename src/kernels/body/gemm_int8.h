@@ -1,15 +1,17 @@
 /* Q8_0 weights times 8-bit activations: integer sums inside a block (exact), float32 across blocks. */
 
-/* The blocks of one call: all of the inner dimension. */
+enum { INT8_BLOCKS = 16 }; /* of a chunk: 32 KiB of weights at 4 panels */
+
+/* The blocks of one call, all of one tap. */
 typedef struct int8_tile {
     const uint8_t *w, *scales; /* panel p of both w_stride further */
     size_t w_stride;
-    const int8_t *q; /* column c, tap t at block c * column_blocks + t * tap_blocks of q, x_scale and x_sum */
+    const int8_t *q; /* column c at block c * column_blocks of q, x_scale and x_sum */
     const float *x_scale;
     const int32_t *x_sum;
-    int64_t column_blocks, tap_blocks;
-    int taps;
-    float *acc;
+    int64_t column_blocks;
+    int blocks;
+    float *acc; /* [C][ACC_STRIDE] */
 } int8_tile;
 
 typedef void (*int8_function)(const int8_tile *t);
@@ -53,22 +55,18 @@ INLINE void int8_add_block(const int8_tile *t, size_t block, int64_t at, q_acc s
 INLINE void int8_walk(const int8_tile *t, const int P, const int C)
 {
     const uint8_t *w = t->w;
-    size_t block = 0;
-    for (int tap = 0; tap < t->taps; tap++) {
-        int64_t start = tap * t->tap_blocks;
-        for (int64_t b = 0; b < t->column_blocks; b++, block++, w += BLOCK_QUANTS) {
-            q_acc sums[PL_TILE_PANELS][COLUMNS];
-            int8_block(t, w, start + b, sums, P, C);
-            int8_add_block(t, block, start + b, sums, P, C);
-        }
+    for (int b = 0; b < t->blocks; b++, w += BLOCK_QUANTS) {
+        q_acc sums[PL_TILE_PANELS][COLUMNS];
+        int8_block(t, w, b, sums, P, C);
+        int8_add_block(t, (size_t)b, b, sums, P, C);
     }
 }
 
-#define INT8_TILE(P, C)                                                                                                                     \
-    static void int8_##P##x##C(const int8_tile *t)                                                                                          \
-    {                                                                                                                                       \
-        if (C == 1 || (P <= Q_PANELS && C <= Q_COLUMNS))                                                                                    \
-            int8_walk(t, P, C);                                                                                                             \
+#define INT8_TILE(P, C)                                                                                                                              \
+    static void int8_##P##x##C(const int8_tile *t)                                                                                                   \
+    {                                                                                                                                                \
+        if (P <= (C == 1 ? Q_ALONE : Q_PANELS) && C <= Q_COLUMNS)                                                                                    \
+            int8_walk(t, P, C);                                                                                                                      \
     }
 #define INT8_ROW(P) INT8_TILE(P, 1) INT8_TILE(P, 2) INT8_TILE(P, 3) INT8_TILE(P, 4) INT8_TILE(P, 5) INT8_TILE(P, 6)
 INT8_ROW(1)
@@ -76,25 +74,38 @@ INT8_ROW(2)
 INT8_ROW(4)
 static const int8_function tiles_int8[3][COLUMNS] = {TILE_NAMES(int8, 1), TILE_NAMES(int8, 2), TILE_NAMES(int8, 4)};
 
-static void multiply_int8(const job *j)
+/* Blocks b0 .. b0 + blocks - 1 of a tap for all columns of the job. */
+static void sweep_int8(const job *j, int8_tile t, int tap, int b0, ahead next)
 {
     const pl_gemm *g = j->g;
-    const pl_matrix *m = g->w;
     const int8_function *row = tiles_int8[j->panels / 2];
-    const uint8_t *panel = m->data + (size_t)j->panel * m->panel_bytes;
-    int64_t blocks = g->width / BLOCK;
-    int8_tile t = {.w = panel, .scales = panel + (size_t)m->cols * PL_PANEL, .w_stride = m->panel_bytes, .taps = g->taps};
-    t.column_blocks = blocks;
-    t.tap_blocks = g->tap_rows * blocks;
     for (int c = 0; c < j->columns; c += j->step) {
         int n = j->columns - c < j->step ? j->columns - c : j->step;
-        int64_t at = (j->column + c) * blocks;
+        int64_t at = (j->column + c + (int64_t)tap * g->tap_rows) * t.column_blocks + b0;
         t.q = g->q8->q + at * BLOCK;
         t.x_scale = g->q8->scale + at;
         t.x_sum = g->q8->sum + at;
         t.acc = j->acc + c * ACC_STRIDE;
+        if (next.bytes)
+            prefetch_part(j, next, c);
         row[n - 1](&t);
     }
+}
+
+static void multiply_int8(const job *j)
+{
+    const pl_gemm *g = j->g;
+    const pl_matrix *m = g->w;
+    const uint8_t *panel = m->data + (size_t)j->panel * m->panel_bytes;
+    int blocks = g->width / BLOCK, chunk = j->columns <= j->step ? blocks : INT8_BLOCKS;
+    int8_tile t = {.w = panel, .scales = panel + (size_t)m->cols * PL_PANEL, .w_stride = m->panel_bytes, .column_blocks = blocks};
+    for (int tap = 0; tap < g->taps; tap++)
+        for (int b = 0; b < blocks; b += t.blocks) {
+            t.blocks = blocks - b < chunk ? blocks - b : chunk;
+            sweep_int8(j, t, tap, b, j->columns <= j->step ? (ahead){0} : next_chunk(j, t.w, (size_t)t.blocks * BLOCK_QUANTS));
+            t.w += (size_t)t.blocks * BLOCK_QUANTS;
+            t.scales += (size_t)t.blocks * PL_PANEL * 2;
+        }
 }
 
 /* ------------------------------------------------------------------ the operation */
@@ -112,7 +123,7 @@ static void gemm(const pl_gemm *g, int first, int last, int c0, int c1, void *sc
 {
     bool int8 = g->q8 != NULL && g->w->type == PL_Q8_0;
     int widest = int8 ? Q_COLUMNS : COLUMNS, step_columns = c1 - c0 < widest ? c1 - c0 : widest;
-    int most = int8 ? (step_columns == 1 ? PL_TILE_PANELS : Q_PANELS) : tile_panels(step_columns, PV, PL_TILE_PANELS);
+    int most = int8 ? (step_columns == 1 ? Q_ALONE : Q_PANELS) : tile_panels(step_columns, PV, PL_TILE_PANELS);
     job j = {.g = g, .step = step_columns, .acc = scratch, .weights = (float *)scratch + PL_TILE_COLUMNS * ACC_STRIDE};
     for (j.panel = first; j.panel < last; j.panel += j.panels) {
         j.panels = most;

@@ -2,6 +2,7 @@
  * function compiled for a stronger processor can be picked by the linker for a weaker one. */
 #include "kernels/levels.h"
 #include "base/status.h"
+#include "kernels/body/blocks.h"
 #include "kernels/body/scale.h"
 
 #include <math.h>

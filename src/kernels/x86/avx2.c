@@ -146,9 +146,10 @@ INLINE vi vi_and(vi a, vi b)
 {
     return _mm256_and_si256(a, b);
 }
-INLINE vi vi_or(vi a, vi b)
+/* (a & mask) | b */
+INLINE vi vi_and_or(vi a, vi mask, vi b)
 {
-    return _mm256_or_si256(a, b);
+    return _mm256_or_si256(_mm256_and_si256(a, mask), b);
 }
 INLINE vi vi_max(vi a, vi b)
 {
@@ -192,9 +193,28 @@ INLINE vi vi_cast(vf a)
     return _mm256_castps_si256(a);
 }
 
+/* Columns k .. k + 3 of 16 rows that lie `stride` floats apart, to out[k][row]. */
+INLINE vf vf_load_rows(const float *rows, int r, int stride)
+{
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(rows + r * stride)), _mm_loadu_ps(rows + (r + 4) * stride), 1);
+}
+INLINE void vf_transpose_4(const float *rows, int stride, float *out)
+{
+    for (int r = 0; r < 16; r += 8) {
+        const float *p = rows + r * stride;
+        vf a = vf_load_rows(p, 0, stride), b = vf_load_rows(p, 1, stride), c = vf_load_rows(p, 2, stride), d = vf_load_rows(p, 3, stride);
+        vf ac = _mm256_unpacklo_ps(a, c), bd = _mm256_unpacklo_ps(b, d), ac2 = _mm256_unpackhi_ps(a, c), bd2 = _mm256_unpackhi_ps(b, d);
+        vf_store(out + r, _mm256_unpacklo_ps(ac, bd));
+        vf_store(out + 16 + r, _mm256_unpackhi_ps(ac, bd));
+        vf_store(out + 32 + r, _mm256_unpacklo_ps(ac2, bd2));
+        vf_store(out + 48 + r, _mm256_unpackhi_ps(ac2, bd2));
+    }
+}
+
 /* Integer products: bytes widened to 16 bits, whose products and sums of two are exact. */
 #define Q_PANELS  1
 #define Q_COLUMNS 2
+#define Q_ALONE   2 /* panels for one column */
 
 typedef struct q_acc { /* four rows in each, two partial sums a row */
     __m256i part[4];

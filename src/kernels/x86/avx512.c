@@ -3,6 +3,7 @@
 
 #define Q_PANELS  2
 #define Q_COLUMNS 4
+#define Q_ALONE   4 /* panels for one column */
 
 typedef struct q_acc { /* rows 0-7 and 8-15, two partial sums each */
     __m512i low, high;
@@ -31,7 +32,8 @@ INLINE vf q_rows(q_acc acc, int v)
     (void)v;
     const __m512i even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
     const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-    return _mm512_cvtepi32_ps(_mm512_add_epi32(_mm512_permutex2var_epi32(acc.low, even, acc.high), _mm512_permutex2var_epi32(acc.low, odd, acc.high)));
+    return _mm512_cvtepi32_ps(
+        _mm512_add_epi32(_mm512_permutex2var_epi32(acc.low, even, acc.high), _mm512_permutex2var_epi32(acc.low, odd, acc.high)));
 }
 
 #define LEVEL_TABLE pl_kernels_avx512

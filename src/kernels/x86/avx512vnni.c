@@ -3,6 +3,7 @@
 
 #define Q_PANELS  4 /* panels and columns of an integer tile */
 #define Q_COLUMNS 6
+#define Q_ALONE   4 /* panels for one column */
 
 typedef __m512i q_acc; /* sums of the 16 rows of a panel */
 typedef __m512i q_in;  /* four activations, the same for every row */

@@ -134,16 +134,17 @@ INLINE vi vi_and(vi a, vi b)
 {
     return _mm512_and_si512(a, b);
 }
-INLINE vi vi_or(vi a, vi b)
+/* (a & mask) | b */
+INLINE vi vi_and_or(vi a, vi mask, vi b)
 {
-    return _mm512_or_si512(a, b);
+    return _mm512_ternarylogic_epi32(a, mask, b, 0xEA);
 }
 INLINE vi vi_max(vi a, vi b)
 {
     return _mm512_max_epi32(a, b);
 }
-#define vi_shift_left(a, n)      _mm512_slli_epi32(a, n)
-#define vi_shift_right(a, n)     _mm512_srli_epi32(a, n)
+#define vi_shift_left(a, n)       _mm512_slli_epi32(a, n)
+#define vi_shift_right(a, n)      _mm512_srli_epi32(a, n)
 #define vi_shift_arithmetic(a, n) _mm512_srai_epi32(a, n)
 INLINE int32_t vi_reduce_add(vi a)
 {
@@ -173,4 +174,24 @@ INLINE vf vf_cast(vi a)
 INLINE vi vi_cast(vf a)
 {
     return _mm512_castps_si512(a);
+}
+
+/* Row r + 4 i of the 16 in 128-bit part i. */
+INLINE vf vf_load_rows(const float *rows, int r, int stride)
+{
+    vf a = _mm512_castps128_ps512(_mm_loadu_ps(rows + r * stride));
+    a = _mm512_insertf32x4(a, _mm_loadu_ps(rows + (r + 4) * stride), 1);
+    a = _mm512_insertf32x4(a, _mm_loadu_ps(rows + (r + 8) * stride), 2);
+    return _mm512_insertf32x4(a, _mm_loadu_ps(rows + (r + 12) * stride), 3);
+}
+
+/* Columns k .. k + 3 of 16 rows that lie `stride` floats apart, to out[k][row]. */
+INLINE void vf_transpose_4(const float *rows, int stride, float *out)
+{
+    vf a = vf_load_rows(rows, 0, stride), b = vf_load_rows(rows, 1, stride), c = vf_load_rows(rows, 2, stride), d = vf_load_rows(rows, 3, stride);
+    vf ac = _mm512_unpacklo_ps(a, c), bd = _mm512_unpacklo_ps(b, d), ac2 = _mm512_unpackhi_ps(a, c), bd2 = _mm512_unpackhi_ps(b, d);
+    vf_store(out, _mm512_unpacklo_ps(ac, bd));
+    vf_store(out + 16, _mm512_unpackhi_ps(ac, bd));
+    vf_store(out + 32, _mm512_unpacklo_ps(ac2, bd2));
+    vf_store(out + 48, _mm512_unpackhi_ps(ac2, bd2));
 }
