@@ -116,24 +116,25 @@ typedef enum parley_splitter { PARLEY_SPLITTER_QWEN2, PARLEY_SPLITTER_MISTRAL } 
 
 /* What of a model is needed; the rest is neither required nor loaded. */
 typedef enum parley_parts {
-    PARLEY_PARTS_ALL,      /* everything that synthesis needs */
-    PARLEY_PARTS_TEXT,     /* the tokenizer alone */
-    PARLEY_PARTS_CODEC     /* the codec's decoder alone */
+    PARLEY_PARTS_ALL,  /* everything that synthesis needs */
+    PARLEY_PARTS_TEXT, /* the tokenizer alone */
+    PARLEY_PARTS_CODEC /* the codec's decoder alone */
 } parley_parts;
 
 typedef struct parley_open_options {
-    size_t size;                    /* sizeof(parley_open_options) */
-    const char *codec_path;         /* codec to use (directory or GGUF file); NULL: the one that lies with the model */
-    parley_parts parts;             /* default PARLEY_PARTS_ALL */
-    parley_cpu cpu;                 /* highest processor level to use; a level that the processor lacks is PARLEY_DEVICE */
-    int32_t threads;                /* threads that compute, the caller's included, 1 to 256; default: one a core, at most 8 */
-    parley_splitter splitter;       /* default PARLEY_SPLITTER_QWEN2 */
+    size_t size;                       /* sizeof(parley_open_options) */
+    const char *codec_path;            /* codec to use (directory or GGUF file); NULL: the one that lies with the model */
+    parley_parts parts;                /* default PARLEY_PARTS_ALL */
+    parley_cpu cpu;                    /* highest processor level to use; a level that the processor lacks is PARLEY_DEVICE */
+    int32_t threads;                   /* threads that compute, the caller's included, 1 to 256; default: one a core, at most 8 */
+    parley_splitter splitter;          /* default PARLEY_SPLITTER_QWEN2 */
     const parley_allocator *allocator; /* NULL: malloc and free. Copied; its context must outlive the model. */
-    const parley_logger *logger;    /* NULL: remarks are dropped. Copied likewise. */
+    const parley_logger *logger;       /* NULL: remarks are dropped. Copied likewise. */
 } parley_open_options;
 
 typedef struct parley_model parley_model;
 
+/* Fills in the defaults. */
 PARLEY_API void parley_open_options_init(parley_open_options *options);
 
 /* Opens a model: a directory with config.json (safetensors), a GGUF file, or a folder of GGUF files. The files stay mapped until
@@ -163,7 +164,7 @@ typedef struct parley_speaker {
 } parley_speaker;
 
 typedef struct parley_type_use {
-    const char *type;    /* "f32", "bf16", "q8_0", .. */
+    const char *type; /* "f32", "bf16", "q8_0", .. */
     uint64_t tensors;
     uint64_t bytes;
 } parley_type_use;
@@ -172,10 +173,10 @@ typedef struct parley_type_use {
  * is not there are 0, texts "". */
 typedef struct parley_info {
     size_t size;
-    const char *family;        /* "qwen3_tts" */
-    const char *dialect;       /* "hf", "qwentts", "qts"; several joined by "+" */
-    const char *model_type;    /* "base", "custom_voice", "voice_design", "" */
-    const char *model_size;    /* "0b6", "1b7", "" */
+    const char *family;     /* "qwen3_tts" */
+    const char *dialect;    /* "hf", "qwentts", "qts"; several joined by "+" */
+    const char *model_type; /* "base", "custom_voice", "voice_design", "" */
+    const char *model_size; /* "0b6", "1b7", "" */
     bool has_talker, has_predictor, has_speaker_encoder, has_codec, has_tokenizer;
     const char *const *languages; /* as --language takes them, dialects left out; "auto" is always possible and not listed */
     size_t n_languages;
@@ -183,19 +184,19 @@ typedef struct parley_info {
     size_t n_speakers;
     const parley_type_use *types;
     size_t n_types;
-    uint64_t parameters;       /* values in the weights */
-    uint64_t file_bytes;       /* size of all files that are used */
-    uint64_t packed_bytes;     /* of weights held in packed form, in place of mapped ones */
+    uint64_t parameters;         /* values in the weights */
+    uint64_t file_bytes;         /* size of all files that are used */
+    uint64_t packed_bytes;       /* of weights held in packed form, in place of mapped ones */
     uint64_t kv_bytes_per_frame; /* 16-bit cache, one position */
-    uint64_t memory_bytes;     /* estimate for one session of 60 s with a 16-bit cache: weights in use, cache, work space */
+    uint64_t memory_bytes;       /* estimate for one session of 60 s with a 16-bit cache: weights in use, cache, work space */
     int32_t talker_width, talker_layers, predictor_width, predictor_layers;
-    int32_t groups;            /* codes a frame */
-    int32_t codebook_size;     /* valid codes are 0 .. codebook_size - 1 */
+    int32_t groups;        /* codes a frame */
+    int32_t codebook_size; /* valid codes are 0 .. codebook_size - 1 */
     int32_t text_vocabulary;
-    int32_t xvector_length;    /* of voices given as a vector; 0: the model takes none */
-    int32_t context_length;    /* positions: prompt and frames together */
-    int32_t max_new_tokens;    /* the checkpoint's own limit of frames, plus 1 */
-    int32_t sample_rate;       /* Hz */
+    int32_t xvector_length; /* of voices given as a vector; 0: the model takes none */
+    int32_t context_length; /* positions: prompt and frames together */
+    int32_t max_new_tokens; /* the checkpoint's own limit of frames, plus 1 */
+    int32_t sample_rate;    /* Hz */
     int32_t samples_per_frame;
 } parley_info;
 
@@ -203,21 +204,22 @@ typedef struct parley_info {
 PARLEY_API const parley_info *parley_model_info(const parley_model *model);
 
 /* Of files, without loading weights; one part alone (a tokenizer file, say) is no error. Free with parley_info_free(). */
-PARLEY_API PARLEY_MUST_USE parley_status parley_inspect(const char *path, const parley_open_options *options, parley_info **info, parley_error *error);
+PARLEY_API PARLEY_MUST_USE parley_status parley_inspect(const char *path, const parley_open_options *options, parley_info **info,
+                                                        parley_error *error);
 PARLEY_API void parley_info_free(parley_info *info);
 
 typedef enum parley_finding_kind {
     PARLEY_FINDING_MISSING,
     PARLEY_FINDING_SHAPE,
     PARLEY_FINDING_TYPE,
-    PARLEY_FINDING_VALUE,   /* not finite */
+    PARLEY_FINDING_VALUE, /* not finite */
     PARLEY_FINDING_UNUSED
 } parley_finding_kind;
 
 typedef struct parley_finding {
     parley_finding_kind kind;
-    const char *tensor;     /* the name in the file */
-    const char *text;       /* what was expected and found */
+    const char *tensor; /* the name in the file */
+    const char *text;   /* what was expected and found */
 } parley_finding;
 
 /* Reads every tensor and reports all findings. `*faults` counts those that are not PARLEY_FINDING_UNUSED. Fails only where the files cannot be
@@ -230,32 +232,33 @@ PARLEY_API PARLEY_MUST_USE parley_status parley_check(const char *path, const pa
 
 /* Ids of `text` (UTF-8, `length` bytes; NULs are characters). With `special_tokens` the spellings of added tokens are read as these tokens,
  * without it they are text. `*ids` is released with parley_free_ids(). Errors: FORMAT (invalid UTF-8, with its position), MISSING (no tokenizer). */
-PARLEY_API PARLEY_MUST_USE parley_status parley_tokenize(const parley_model *model, const char *text, size_t length, bool special_tokens, int32_t **ids,
-                                                         size_t *count, parley_error *error);
+PARLEY_API PARLEY_MUST_USE parley_status parley_tokenize(const parley_model *model, const char *text, size_t length, bool special_tokens,
+                                                         int32_t **ids, size_t *count, parley_error *error);
 PARLEY_API void parley_free_ids(const parley_model *model, int32_t *ids, size_t count);
 
 /* ------------------------------------------------------------------ measuring */
 
 typedef struct parley_bench_row {
-    const char *stage;      /* "talker step", .. */
-    const char *shape;      /* "1024 x 3072, n 1" */
-    const char *type;       /* weight type */
-    const char *level;      /* processor level */
+    const char *stage; /* "talker step", .. */
+    const char *shape; /* "1024 x 3072, n 1" */
+    const char *type;  /* weight type */
+    const char *level; /* processor level */
     int32_t threads;
-    double seconds;         /* median of one run */
+    double seconds;                   /* median of one run */
     double seconds_low, seconds_high; /* fastest and slowest run */
-    double gigabytes;       /* weight bytes read in one run, 1e9 */
-    double giga_operations; /* multiplications and additions in one run, 1e9 */
+    double gigabytes;                 /* weight bytes read in one run, 1e9 */
+    double giga_operations;           /* multiplications and additions in one run, 1e9 */
 } parley_bench_row;
 
 typedef struct parley_bench_options {
     size_t size;
-    int32_t runs;           /* measurements of each stage, the median is reported; default 5 */
-    int32_t prompt;         /* positions of the prefill; default 107 */
-    int32_t frames;         /* frames of the whole run; default 125 */
-    bool int8_activations;  /* default true: as synthesis does */
+    int32_t runs;          /* measurements of each stage, the median is reported; default 5 */
+    int32_t prompt;        /* positions of the prefill; default 107 */
+    int32_t frames;        /* frames of the whole run; default 125 */
+    bool int8_activations; /* default true: as synthesis does */
 } parley_bench_options;
 
+/* Fills in the defaults. */
 PARLEY_API void parley_bench_options_init(parley_bench_options *options);
 
 /* Times the stages of an open model on made-up input; each row is reported as soon as it is measured. */

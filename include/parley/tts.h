@@ -26,10 +26,10 @@ typedef enum parley_activations { PARLEY_ACTIVATIONS_F32, PARLEY_ACTIVATIONS_INT
 typedef enum parley_budget { PARLEY_BUDGET_TEXT, PARLEY_BUDGET_FRAMES } parley_budget;
 
 typedef enum parley_finish {
-    PARLEY_FINISH_NONE,       /* not finished */
-    PARLEY_FINISH_STOP,       /* the model ended its speech */
-    PARLEY_FINISH_LENGTH,     /* the budget was reached */
-    PARLEY_FINISH_CANCELLED   /* parley_tts_cancel() */
+    PARLEY_FINISH_NONE,     /* not finished */
+    PARLEY_FINISH_STOP,     /* the model ended its speech */
+    PARLEY_FINISH_LENGTH,   /* the budget was reached */
+    PARLEY_FINISH_CANCELLED /* parley_tts_cancel() */
 } parley_finish;
 
 /* "stop", "length", "cancelled", "" */
@@ -48,36 +48,36 @@ typedef struct parley_sampling {
 typedef void (*parley_tap_fn)(void *context, const char *name, char type, const void *data, const int64_t *shape, int rank);
 
 typedef struct parley_tts_options {
-    size_t size;                  /* sizeof(parley_tts_options) */
+    size_t size; /* sizeof(parley_tts_options) */
     /* voice: a speaker of the model, or a vector, or nothing */
-    const char *speaker;          /* name; NULL: none. The init function names the model's first one. */
-    const float *xvector;         /* [xvector_length] (Base models); NULL: none. Wins over `speaker`. */
+    const char *speaker;  /* name; NULL: none. The init function names the model's first one. */
+    const float *xvector; /* [xvector_length] (Base models); NULL: none. Wins over `speaker`. */
     size_t xvector_length;
-    const int32_t *ref_codes;     /* [ref_frames][groups] of the reference (with ref_text and xvector); NULL: none */
+    const int32_t *ref_codes; /* [ref_frames][groups] of the reference (with ref_text and xvector); NULL: none */
     size_t ref_frames;
-    const char *ref_text;         /* transcript of the reference */
+    const char *ref_text; /* transcript of the reference */
     /* text */
-    const char *language;         /* name of any case, or "auto" (default) */
-    const char *instruct;         /* how to speak; NULL: none. Without effect where the model takes none (logged as a warning). */
-    parley_layout layout;         /* default: full, with a vector or without any voice of a Base model: streaming */
-    bool special_tokens;          /* read spellings such as "<|im_end|>" in the text as tokens; default false */
-    bool allow_empty;             /* speak an empty text rather than refuse it; default false */
+    const char *language; /* name of any case, or "auto" (default) */
+    const char *instruct; /* how to speak; NULL: none. Without effect where the model takes none (logged as a warning). */
+    parley_layout layout; /* default: full, with a vector or without any voice of a Base model: streaming */
+    bool special_tokens;  /* read spellings such as "<|im_end|>" in the text as tokens; default false */
+    bool allow_empty;     /* speak an empty text rather than refuse it; default false */
     /* choice */
-    parley_sampling talker;       /* first code of a frame; defaults of the checkpoint */
-    parley_sampling predictor;    /* the other codes */
-    uint64_t seed;                /* of the draws; same seed, same speech. Default 0: callers that want variety draw one. */
-    parley_budget budget;         /* default PARLEY_BUDGET_TEXT */
-    int32_t max_frames;           /* with PARLEY_BUDGET_FRAMES, >= 1 */
-    const int32_t *teacher;       /* [teacher_frames][groups]: these codes are taken instead of the chosen ones; NULL: none */
+    parley_sampling talker;    /* first code of a frame; defaults of the checkpoint */
+    parley_sampling predictor; /* the other codes */
+    uint64_t seed;             /* of the draws; same seed, same speech. Default 0: callers that want variety draw one. */
+    parley_budget budget;      /* default PARLEY_BUDGET_TEXT */
+    int32_t max_frames;        /* with PARLEY_BUDGET_FRAMES, >= 1 */
+    const int32_t *teacher;    /* [teacher_frames][groups]: these codes are taken instead of the chosen ones; NULL: none */
     size_t teacher_frames;
     /* computing */
-    parley_kv kv;                 /* default PARLEY_KV_F16 */
+    parley_kv kv;                   /* default PARLEY_KV_F16 */
     parley_activations activations; /* default PARLEY_ACTIVATIONS_INT8 */
-    int32_t chunk_frames;         /* most frames that the codec takes at once (it starts with one, then doubles), 1..64; default 8 */
-    bool pcm;                     /* default true; false: codes only, the codec is not run */
-    bool exact_cut;               /* with reference codes: hold the PCM until the number of frames is known, since the reference's rule for
-                                     cutting the reference off may then keep one sample more; default false */
-    parley_tap_fn tap;            /* NULL: none */
+    int32_t chunk_frames;           /* most frames that the codec takes at once (it starts with one, then doubles), 1..64; default 8 */
+    bool pcm;                       /* default true; false: codes only, the codec is not run */
+    bool exact_cut;                 /* with reference codes: hold the PCM until the number of frames is known, since the reference's rule for
+                                       cutting the reference off may then keep one sample more; default false */
+    parley_tap_fn tap;              /* NULL: none */
     void *tap_context;
 } parley_tts_options;
 
@@ -123,12 +123,12 @@ typedef struct parley_tts_result {
     int32_t prompt_length;
     int32_t frame_budget;
     size_t frames;
-    const int32_t *codes;      /* [frames][groups], valid until the session is closed or advanced */
+    const int32_t *codes; /* [frames][groups], valid until the session is closed or advanced */
     int32_t groups;
-    const int32_t *text_ids;   /* of the whole templated text */
+    const int32_t *text_ids; /* of the whole templated text */
     size_t n_text_ids;
-    uint64_t samples;          /* made so far */
-    uint64_t kv_bytes;         /* caches of the talker and the predictor at their largest */
+    uint64_t samples;  /* made so far */
+    uint64_t kv_bytes; /* caches of the talker and the predictor at their largest */
     parley_tts_times times;
     uint64_t teacher_choices[2], teacher_agreed[2]; /* with a teacher: [0] first codes, [1] the others */
 } parley_tts_result;
@@ -142,11 +142,12 @@ typedef struct parley_codec parley_codec;
 
 typedef struct parley_codec_options {
     size_t size;
-    bool reference_schedule;   /* decode 300 frames at a time with 25 of context, each from scratch, as the reference does; default false: exact */
-    parley_tap_fn tap;         /* see parley_tts_options */
+    bool reference_schedule; /* decode 300 frames at a time with 25 of context, each from scratch, as the reference does; default false: exact */
+    parley_tap_fn tap;       /* see parley_tts_options */
     void *tap_context;
 } parley_codec_options;
 
+/* Fills in the defaults. */
 PARLEY_API void parley_codec_options_init(parley_codec_options *options);
 
 /* A decoder with state: PCM of pieces of any size is the PCM of the whole. Errors: STATE (the model has no codec), MEMORY. */
@@ -156,7 +157,8 @@ PARLEY_API void parley_codec_close(parley_codec *codec);
 
 /* codes [frames][groups] -> pcm [frames * samples_per_frame]. Errors: ARGUMENT (a code out of range, with its place), VALUE (PCM not finite). With
  * the reference's schedule one call takes all frames. */
-PARLEY_API PARLEY_MUST_USE parley_status parley_codec_decode(parley_codec *codec, const int32_t *codes, size_t frames, float *pcm, parley_error *error);
+PARLEY_API PARLEY_MUST_USE parley_status parley_codec_decode(parley_codec *codec, const int32_t *codes, size_t frames, float *pcm,
+                                                             parley_error *error);
 
 /* Samples to drop from the front of `samples` when `ref_frames` of `total_frames` are the reference: the official rule, which for some pairs gives
  * one sample less than whole frames. */

@@ -4,7 +4,9 @@
 #include <sched.h>
 #include <string.h>
 #include <unistd.h>
-#if defined(__aarch64__)
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
 
@@ -12,9 +14,14 @@ static const struct {
     parley_cpu level;
     const char *name;
 } names[] = {
-    {PARLEY_CPU_BEST, "best"},     {PARLEY_CPU_SCALAR, "scalar"},         {PARLEY_CPU_AVX2, "avx2"},
-    {PARLEY_CPU_AVX512, "avx512"}, {PARLEY_CPU_AVX512VNNI, "avx512vnni"}, {PARLEY_CPU_NEON, "neon"},
-    {PARLEY_CPU_DOTPROD, "dotprod"}, {PARLEY_CPU_I8MM, "i8mm"},
+    {PARLEY_CPU_BEST, "best"},
+    {PARLEY_CPU_SCALAR, "scalar"},
+    {PARLEY_CPU_AVX2, "avx2"},
+    {PARLEY_CPU_AVX512, "avx512"},
+    {PARLEY_CPU_AVX512VNNI, "avx512vnni"},
+    {PARLEY_CPU_NEON, "neon"},
+    {PARLEY_CPU_DOTPROD, "dotprod"},
+    {PARLEY_CPU_I8MM, "i8mm"},
 };
 
 const char *parley_cpu_name(parley_cpu level)
@@ -36,10 +43,17 @@ bool parley_cpu_from_name(const char *name, parley_cpu *level)
 }
 
 #if defined(__x86_64__)
+/* clang 14 does not know this feature by name. */
+static bool has_f16c(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
 static bool has_level(parley_cpu level)
 {
     __builtin_cpu_init(); /* also asks the system whether it saves the wide registers */
-    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+    bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
     bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")
                   && __builtin_cpu_supports("avx512dq");
     switch (level) {

@@ -95,6 +95,8 @@ void pl_pool_close(pl_pool *pool)
 
 parley_status pl_pool_open(const parley_allocator *allocator, int threads, pl_pool **pool, parley_error *error)
 {
+    if (threads < 1)
+        return pl_fail(error, PARLEY_ARGUMENT, "threads: expected at least 1, got %d", threads);
     pl_pool *p = pl_alloc(allocator, 1, sizeof *p);
     worker *workers = pl_alloc(allocator, (size_t)threads, sizeof *workers);
     if (!p || !workers) {

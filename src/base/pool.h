@@ -7,7 +7,7 @@
 
 typedef struct pl_pool pl_pool;
 
-/* `threads` counts the caller: threads - 1 workers are started. Errors: MEMORY, IO (a thread cannot be started). */
+/* `threads` counts the caller: threads - 1 workers are started. Errors: ARGUMENT (none), MEMORY, IO (a thread cannot be started). */
 parley_status pl_pool_open(const parley_allocator *allocator, int threads, pl_pool **pool, parley_error *error);
 void pl_pool_close(pl_pool *pool);
 int pl_pool_threads(const pl_pool *pool);

@@ -6,11 +6,11 @@
 
 #if defined(__GNUC__)
 #define PL_PRINTF(text, first) __attribute__((format(printf, text, first)))
-#define PL_LIKELY(x) __builtin_expect(!!(x), 1)
-#define PL_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define PL_LIKELY(x)           __builtin_expect(!!(x), 1)
+#define PL_UNLIKELY(x)         __builtin_expect(!!(x), 0)
 #else
 #define PL_PRINTF(text, first)
-#define PL_LIKELY(x) (x)
+#define PL_LIKELY(x)   (x)
 #define PL_UNLIKELY(x) (x)
 #endif
 
@@ -23,11 +23,11 @@ parley_status pl_fail_at(parley_error *error, parley_status status, uint64_t pos
 /* Out of memory while making `what`. */
 parley_status pl_fail_memory(parley_error *error, const char *what);
 
-#define PL_TRY(call)                          \
-    do {                                      \
+#define PL_TRY(call)                           \
+    do {                                       \
         parley_status pl_try_status_ = (call); \
-        if (pl_try_status_ != PARLEY_OK)      \
-            return pl_try_status_;            \
+        if (pl_try_status_ != PARLEY_OK)       \
+            return pl_try_status_;             \
     } while (0)
 
 #endif

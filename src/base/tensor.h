@@ -8,21 +8,21 @@
 
 /* X(constant, name, values in a block, bytes of a block). OTHER: an element type that nothing here reads (64-bit integers, booleans, ..); a file may
  * hold such tensors as long as the model needs none. Only the shape and the bytes as a whole of such a view mean anything. */
-#define PL_TYPE_LIST(X)                                                                                                                              \
-    X(F32, "f32", 1, 4)                                                                                                                              \
-    X(F16, "f16", 1, 2)                                                                                                                              \
-    X(BF16, "bf16", 1, 2)                                                                                                                            \
-    X(Q8_0, "q8_0", 32, 34)                                                                                                                          \
-    X(Q4_0, "q4_0", 32, 18)                                                                                                                          \
-    X(Q4_1, "q4_1", 32, 20)                                                                                                                          \
-    X(Q5_0, "q5_0", 32, 22)                                                                                                                          \
-    X(Q5_1, "q5_1", 32, 24)                                                                                                                          \
-    X(Q2_K, "q2_k", 256, 84)                                                                                                                         \
-    X(Q3_K, "q3_k", 256, 110)                                                                                                                        \
-    X(Q4_K, "q4_k", 256, 144)                                                                                                                        \
-    X(Q5_K, "q5_k", 256, 176)                                                                                                                        \
-    X(Q6_K, "q6_k", 256, 210)                                                                                                                        \
-    X(I32, "i32", 1, 4)                                                                                                                              \
+#define PL_TYPE_LIST(X)       \
+    X(F32, "f32", 1, 4)       \
+    X(F16, "f16", 1, 2)       \
+    X(BF16, "bf16", 1, 2)     \
+    X(Q8_0, "q8_0", 32, 34)   \
+    X(Q4_0, "q4_0", 32, 18)   \
+    X(Q4_1, "q4_1", 32, 20)   \
+    X(Q5_0, "q5_0", 32, 22)   \
+    X(Q5_1, "q5_1", 32, 24)   \
+    X(Q2_K, "q2_k", 256, 84)  \
+    X(Q3_K, "q3_k", 256, 110) \
+    X(Q4_K, "q4_k", 256, 144) \
+    X(Q5_K, "q5_k", 256, 176) \
+    X(Q6_K, "q6_k", 256, 210) \
+    X(I32, "i32", 1, 4)       \
     X(OTHER, "other", 1, 1)
 
 typedef enum pl_type {

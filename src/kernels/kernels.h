@@ -65,25 +65,25 @@ uint16_t pl_float_to_half(float value);
 
 /* Rows of activations as 8-bit blocks of 32: value = scale * q, with scale = amax / 127 (float32) and q = round to nearest even of value / scale. */
 typedef struct pl_q8_rows {
-    int8_t *q;        /* [rows][width] */
-    float *scale;     /* [rows][width / 32] */
-    int32_t *sum;     /* [rows][width / 32]: sum of the block's q, times 128: takes the weights' offset off again */
+    int8_t *q;    /* [rows][width] */
+    float *scale; /* [rows][width / 32] */
+    int32_t *sum; /* [rows][width / 32]: sum of the block's q, times 128: takes the weights' offset off again */
 } pl_q8_rows;
 
 /* y[c][r] (+)= sum over taps t and k of W[r][t * width + k] * x[c * x_stride + t * tap_stride + k], (+ bias[r]).
  * With q8 set (Q8_0 matrices only) x is not read: row c + t * tap_rows of q8 is used, integer products inside a block, float32 across blocks. */
 typedef struct pl_gemm {
     const pl_matrix *w;
-    int taps, width;        /* w->cols = taps * width; with taps > 1 and a blocked type 32 divides width */
+    int taps, width; /* w->cols = taps * width; with taps > 1 and a blocked type 32 divides width */
     int columns;
     const float *x;
     int64_t x_stride, tap_stride; /* in floats */
-    const pl_q8_rows *q8;   /* NULL: float32 arithmetic */
-    int tap_rows;           /* rows of q8 from a tap to the next */
-    float *y;               /* y[c * y_stride + r] */
+    const pl_q8_rows *q8;         /* NULL: float32 arithmetic */
+    int tap_rows;                 /* rows of q8 from a tap to the next */
+    float *y;                     /* y[c * y_stride + r] */
     int64_t y_stride;
-    const float *bias;      /* [rows] or NULL; added behind the sum */
-    bool accumulate;        /* y += sum + bias */
+    const float *bias; /* [rows] or NULL; added behind the sum */
+    bool accumulate;   /* y += sum + bias */
 } pl_gemm;
 
 enum { PL_KV_BLOCK = 64 }; /* positions of a cache block */
@@ -91,33 +91,33 @@ enum { PL_KV_BLOCK = 64 }; /* positions of a cache block */
 /* Streaming softmax of one position's query heads that share a key head: out[h] = softmax(scale * q[h] . k[j]) v[j] over begin <= j < end.
  * Walks blocks of absolute positions, so results do not depend on how the positions came in. */
 typedef struct pl_attend {
-    pl_type type;           /* of keys and values: F32 F16 BF16 Q8_0 (32 divides width) */
-    int heads, width;       /* query heads here; head dimension */
+    pl_type type;     /* of keys and values: F32 F16 BF16 Q8_0 (32 divides width) */
+    int heads, width; /* query heads here; head dimension */
     float scale;
-    const float *q;         /* [heads][width] */
+    const float *q;               /* [heads][width] */
     const uint8_t *const *blocks; /* of position / 64, first element = block 0 (blocks before begin / 64 are not read) */
-    size_t k_offset, v_offset; /* from a block to row 0 of its keys, values; rows are pl_row_bytes(type, width) apart */
-    int64_t begin, end;     /* end > begin */
-    float *out;             /* [heads][width] */
+    size_t k_offset, v_offset;    /* from a block to row 0 of its keys, values; rows are pl_row_bytes(type, width) apart */
+    int64_t begin, end;           /* end > begin */
+    float *out;                   /* [heads][width] */
 } pl_attend;
 
 typedef struct pl_kernels {
     parley_cpu level;
-    bool int8;              /* gemm takes q8 at this level */
+    bool int8; /* gemm takes q8 at this level */
 
     /* Panels first .. last - 1 for columns c0 .. c1 - 1. `scratch`: pl_gemm_scratch() bytes of this thread, 64-byte aligned. */
     void (*gemm)(const pl_gemm *g, int first, int last, int c0, int c1, void *scratch);
     /* Rows x[r * stride], r = 0 .. rows - 1, `width` values each (multiple of 32), to out rows first .. (out holds the whole). */
     void (*quantize_rows)(const float *x, int64_t stride, int width, int first, int last, const pl_q8_rows *out);
 
-    void (*rms_norm)(const float *x, const float *w, float eps, int n, float *y);      /* y = w * (x / sqrt(mean(x^2) + eps)); y may be x */
+    void (*rms_norm)(const float *x, const float *w, float eps, int n, float *y); /* y = w * (x / sqrt(mean(x^2) + eps)); y may be x */
     void (*layer_norm)(const float *x, const float *w, const float *b, float eps, int n, float *y);
-    void (*rope)(float *x, const float *cosine, const float *sine, int width);         /* pairs (i, i + width / 2), tables [width / 2] */
+    void (*rope)(float *x, const float *cosine, const float *sine, int width); /* pairs (i, i + width / 2), tables [width / 2] */
     void (*attend)(const pl_attend *a);
-    void (*silu_mul)(const float *gate, const float *up, int64_t n, float *y);         /* y = gate / (1 + exp(-gate)) * up */
+    void (*silu_mul)(const float *gate, const float *up, int64_t n, float *y); /* y = gate / (1 + exp(-gate)) * up */
     void (*silu)(float *x, int64_t n);
-    void (*gelu)(float *x, int64_t n);                                                 /* erf form */
-    void (*add)(float *y, const float *x, int64_t n);                                  /* y += x */
+    void (*gelu)(float *x, int64_t n);                                                     /* erf form */
+    void (*add)(float *y, const float *x, int64_t n);                                      /* y += x */
     void (*add_scaled)(float *y, const float *x, const float *scale, int width, int rows); /* y[r][i] += scale[i] * x[r][i] */
     /* y[t][c] = x + inv_beta[c] * sin^2(x * alpha[c]); y may be x. */
     void (*snake)(const float *x, const float *alpha, const float *inv_beta, int width, int64_t rows, float *y);

@@ -9,11 +9,11 @@ const pl_kernels *pl_kernels_for(parley_cpu level)
 {
     static const pl_kernels *const tables[] = {
         &pl_kernels_scalar,
-#if defined(__x86_64__) && 0
+#if defined(__x86_64__)
         &pl_kernels_avx2,
         &pl_kernels_avx512,
         &pl_kernels_avx512vnni,
-#elif defined(__aarch64__) && 0
+#elif defined(__aarch64__)
         &pl_kernels_neon,
         &pl_kernels_dotprod,
         &pl_kernels_i8mm,

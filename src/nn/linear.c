@@ -202,17 +202,29 @@ parley_status pl_linear_run(pl_compute *compute, const pl_linear_job *jobs, int 
     return PARLEY_OK;
 }
 
+pl_gemm pl_conv_product(const pl_conv *conv, const float *x, int rows, float *y, bool accumulate)
+{
+    return (pl_gemm){.w = &conv->linear.w,
+                     .taps = conv->taps,
+                     .width = conv->in,
+                     .columns = rows,
+                     .x = x,
+                     .x_stride = conv->in,
+                     .tap_stride = (int64_t)conv->dilation * conv->in,
+                     .y = y,
+                     .y_stride = (int64_t)conv->stride * conv->out,
+                     .bias = conv->linear.bias,
+                     .accumulate = accumulate};
+}
+
 void pl_conv_run(pl_compute *compute, const pl_conv *conv, const float *x, int rows, float *y)
 {
-    pl_gemm product = {.w = &conv->linear.w,
-                       .taps = conv->taps,
-                       .width = conv->in,
-                       .columns = rows,
-                       .x = x,
-                       .x_stride = conv->in,
-                       .tap_stride = (int64_t)conv->dilation * conv->in,
-                       .y = y,
-                       .y_stride = (int64_t)conv->stride * conv->out,
-                       .bias = conv->linear.bias};
+    pl_gemm product = pl_conv_product(conv, x, rows, y, false);
+    pl_gemm_run(compute, &product, 1);
+}
+
+void pl_conv_add(pl_compute *compute, const pl_conv *conv, const float *x, int rows, float *y)
+{
+    pl_gemm product = pl_conv_product(conv, x, rows, y, true);
     pl_gemm_run(compute, &product, 1);
 }

@@ -62,4 +62,10 @@ parley_status pl_linear_run(pl_compute *compute, const pl_linear_job *jobs, int 
 /* x [history + rows][in] -> y [rows * stride][out], float32 arithmetic; x points to the first row of history. */
 void pl_conv_run(pl_compute *compute, const pl_conv *conv, const float *x, int rows, float *y);
 
+/* The same added to what y holds: y += W x + b. */
+void pl_conv_add(pl_compute *compute, const pl_conv *conv, const float *x, int rows, float *y);
+
+/* The product behind both, for callers that place its tiles themselves. */
+pl_gemm pl_conv_product(const pl_conv *conv, const float *x, int rows, float *y, bool accumulate);
+
 #endif

@@ -19,13 +19,13 @@ typedef struct pl_added_token {
 
 /* A vocabulary as data. Nothing is kept: the tokenizer copies what it needs. */
 typedef struct pl_vocabulary {
-    const pl_span *tokens;      /* by id, in GPT-2 byte spelling; length 0 = hole */
+    const pl_span *tokens; /* by id, in GPT-2 byte spelling; length 0 = hole */
     size_t n_tokens;
-    const pl_span *merges;      /* "left right" in rank order */
+    const pl_span *merges; /* "left right" in rank order */
     size_t n_merges;
     const pl_added_token *added;
     size_t n_added;
-    bool repair_merges;         /* put back the merges that converters dropped as comments (spec/gguf_dialects.md, rules for all dialects) */
+    bool repair_merges; /* put back the merges that converters dropped as comments (spec/gguf_dialects.md, rules for all dialects) */
 } pl_vocabulary;
 
 /* Errors: FORMAT (a merge or token that cannot be, naming which; a byte without a token), MEMORY. */
@@ -44,7 +44,7 @@ int32_t pl_tokenizer_size(const pl_tokenizer *tokenizer);
 int32_t pl_tokenizer_find(const pl_tokenizer *tokenizer, pl_span spelling);
 
 typedef struct pl_tokenize_options {
-    bool added_tokens;          /* read spellings of added tokens as these tokens (longest, leftmost) */
+    bool added_tokens; /* read spellings of added tokens as these tokens (longest, leftmost) */
     parley_splitter splitter;
 } pl_tokenize_options;
 

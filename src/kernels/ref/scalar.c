@@ -1,5 +1,6 @@
 /* The truth that the faster levels are checked against: plain loops, the C library's functions, one rounding an operation. */
 #include "kernels/levels.h"
+#include "kernels/body/scale.h"
 
 #include <math.h>
 #include <string.h>
@@ -122,12 +123,11 @@ static void gemm(const pl_gemm *g, int first, int last, int c0, int c1, void *sc
 
 /* ------------------------------------------------------------------ activations to 8 bits */
 
-/* The magnitude bits order like the numbers they stand for, NaN above all. */
-static uint32_t largest_magnitude(const float *x)
+static int32_t largest_magnitude(const float *x)
 {
-    uint32_t largest = 0;
+    int32_t largest = 0;
     for (int i = 0; i < BLOCK; i++) {
-        uint32_t bits;
+        int32_t bits;
         memcpy(&bits, x + i, sizeof bits);
         bits &= 0x7FFFFFFF;
         largest = bits > largest ? bits : largest;
@@ -137,16 +137,8 @@ static uint32_t largest_magnitude(const float *x)
 
 static void quantize_block(const float *x, int8_t *q, float *scale, int32_t *sum)
 {
-    uint32_t bits = largest_magnitude(x);
-    float amax, inverse = 0.0f;
-    memcpy(&amax, &bits, sizeof amax);
-    *scale = amax / 127.0f;
-    if (bits >= 0x7F800000) /* the result must show it */
-        *scale = NAN;
-    else if (*scale < 0x1p-126f) /* its inverse may be too large for a float: nothing worth keeping */
-        *scale = 0.0f;
-    else
-        inverse = 1.0f / *scale;
+    float inverse;
+    *scale = block_scale(largest_magnitude(x), &inverse);
     int32_t total = 0;
     for (int i = 0; i < BLOCK; i++) {
         q[i] = inverse > 0.0f ? (int8_t)lrintf(x[i] * inverse) : 0;

@@ -128,8 +128,8 @@ static parley_status text_at(opening *o, const cJSON *json, const char *key, con
 
 static parley_status identify(opening *o, const cJSON *json, const char *where, identity *id)
 {
-    const char *type, *kind;
-    const cJSON *talker, *speaker;
+    const char *type = "", *kind = "";
+    const cJSON *talker = NULL, *speaker = NULL;
     *id = (identity){0};
     PL_TRY(text_at(o, json, "model_type", where, &type));
     id->model = strcmp(type, "qwen3_tts") == 0;

@@ -1,0 +1,53 @@
+/* Options that open a model, the same for every subcommand. */
+#ifndef CLI_MODEL_OPTIONS_H
+#define CLI_MODEL_OPTIONS_H
+
+#include "options.h"
+
+typedef struct cli_model_fields {
+    cli_text model, codec;
+    cli_int threads, cpu, splitter;
+} cli_model_fields;
+
+/* Choices in the order of parley_cpu from SCALAR on, and of parley_splitter. */
+extern const char *const cli_cpu_choices[];
+extern const char *const cli_splitter_choices[];
+extern const char *const cli_activations_choices[];
+
+/* Rows of an option table; `fields` is the member of `type` that is a cli_model_fields. */
+#define CLI_ROW_MODEL(type, fields)                                                                                                                  \
+    {                                                                                                                                                \
+        .name = "--model", .letter = 'm', .kind = CLI_TEXT, .offset = offsetof(type, fields.model), .value = "MODEL",                                \
+        .help = "directory, GGUF file or folder of GGUF files; default: the one that comes with parley"                                              \
+    }
+#define CLI_ROW_CODEC(type, fields)                                                                                                                  \
+    {                                                                                                                                                \
+        .name = "--codec", .kind = CLI_TEXT, .offset = offsetof(type, fields.codec), .value = "PATH",                                                \
+        .help = "codec to use in place of the one that lies with the model"                                                                          \
+    }
+#define CLI_ROW_THREADS(type, fields)                                                                                                                \
+    {                                                                                                                                                \
+        .name = "--threads", .kind = CLI_INT, .offset = offsetof(type, fields.threads), .value = "N",                                                \
+        .help = "threads that compute; default: one a core, at most 8", .low = 1, .high = 256                                                        \
+    }
+#define CLI_ROW_CPU(type, fields)                                                                                                                    \
+    {                                                                                                                                                \
+        .name = "--cpu", .kind = CLI_CHOICE, .offset = offsetof(type, fields.cpu), .value = "LEVEL",                                                 \
+        .help = "highest processor level to use; default: the best there is", .choices = cli_cpu_choices                                             \
+    }
+#define CLI_ROW_SPLITTER(type, fields)                                                                                                               \
+    {                                                                                                                                                \
+        .name = "--splitter", .kind = CLI_CHOICE, .offset = offsetof(type, fields.splitter), .value = "NAME",                                        \
+        .help = "word splitter of the tokenizer; default qwen2, the model's own", .choices = cli_splitter_choices                                    \
+    }
+
+/* Fills the library's options from the fields. */
+parley_status cli_open_options(const cli_model_fields *fields, parley_parts parts, parley_open_options *options, parley_error *error);
+
+/* `path`, or the default model where it is NULL. */
+parley_status cli_model_path(const char *path, cli_buffer *buffer, parley_error *error);
+
+/* Opens the model; `*seconds` (may be NULL) is how long that took. */
+parley_status cli_open_model(const cli_model_fields *fields, parley_parts parts, parley_model **model, double *seconds, parley_error *error);
+
+#endif

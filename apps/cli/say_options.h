@@ -1,0 +1,50 @@
+/* What `parley say` is asked for, shared by one text (say.c) and many (say_jobs.c). */
+#ifndef CLI_SAY_OPTIONS_H
+#define CLI_SAY_OPTIONS_H
+
+#include <parley/tts.h>
+
+#include "codes.h"
+#include "dump.h"
+#include "model_options.h"
+#include "npy.h"
+#include "wav.h"
+
+typedef struct say_fields {
+    cli_model_fields model;
+    cli_text voice, language, instruct, xvector, ref_codes, ref_text;
+    cli_int layout, kv, activations, wav_format;
+    cli_flag greedy, special_tokens, allow_empty, lines, quiet;
+    cli_real temperature, top_p, repetition_penalty, sub_temperature, sub_top_p;
+    cli_int top_k, sub_top_k, max_frames, batch;
+    cli_seed seed;
+    cli_text output, json, codes, teacher, dump, file, jobs, output_dir;
+} say_fields;
+
+extern const cli_command say_command;
+
+/* Checks what options mean together. */
+parley_status say_check(const say_fields *fields, const cli_arguments *arguments, parley_error *error);
+
+/* Files that the options name, read before the model is opened. */
+typedef struct say_inputs {
+    cli_npy xvector;
+    cli_codes ref_codes, teacher;
+} say_inputs;
+
+parley_status say_read_inputs(const say_fields *fields, say_inputs *inputs, parley_error *error);
+void say_free_inputs(say_inputs *inputs);
+
+/* The library's options for this model. The seed is the one given, or drawn at random. Fails where codes do not fit the model. */
+parley_status say_tts_options(const parley_model *model, const say_fields *fields, const say_inputs *inputs, parley_tts_options *options,
+                              parley_error *error);
+
+/* A name as --voice and jobs take it: "none" and "" are no speaker. */
+const char *say_speaker(const char *name);
+
+parley_status say_draw_seed(uint64_t *seed, parley_error *error);
+
+/* `parley say` with --jobs or --lines. */
+parley_status say_many(const say_fields *fields, parley_error *error);
+
+#endif

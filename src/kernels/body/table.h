@@ -1,0 +1,34 @@
+/* Everything that a level's file needs behind its vectors (LANES, vf_, vi_, q_, ..): the bodies and the table. All names are static, so that no
+ * function compiled for a stronger processor can be picked by the linker for a weaker one. */
+#include "kernels/levels.h"
+#include "base/status.h"
+#include "kernels/body/blocks.h"
+#include "kernels/body/scale.h"
+
+#include <math.h>
+
+#include "kernels/body/math.h"
+#include "kernels/body/gemm.h"
+#include "kernels/body/gemm_int8.h"
+#include "kernels/body/quantise.h"
+#include "kernels/body/attend.h"
+#include "kernels/body/elementwise.h"
+
+const pl_kernels LEVEL_TABLE = {
+    .level = LEVEL,
+    .int8 = true,
+    .gemm = gemm,
+    .quantize_rows = quantize_rows,
+    .rms_norm = rms_norm,
+    .layer_norm = layer_norm,
+    .rope = rope,
+    .attend = attend,
+    .silu_mul = silu_mul,
+    .silu = silu,
+    .gelu = gelu,
+    .add = add,
+    .add_scaled = add_scaled,
+    .snake = snake,
+    .depthwise = depthwise,
+    .add_row = add_row,
+};

@@ -1,0 +1,78 @@
+/* What the engine knows of a model family: a table of functions. */
+#ifndef PL_MODELS_FAMILY_H
+#define PL_MODELS_FAMILY_H
+
+#include "base/log.h"
+#include "base/pool.h"
+#include "base/source.h"
+#include "kernels/kernels.h"
+
+#include <parley/tts.h>
+
+/* What a model works with; lives as long as it. */
+typedef struct pl_environment {
+    parley_allocator allocator;
+    parley_logger logger;
+    const pl_kernels *kernels;
+    pl_pool *pool;
+    parley_splitter splitter;
+} pl_environment;
+
+/* Where the files are. */
+typedef struct pl_location {
+    const char *path; /* or NULL: in memory */
+    const parley_memory_file *memory;
+    size_t n_memory;
+    const char *codec_path;
+    parley_parts parts;
+} pl_location;
+
+typedef void (*pl_report_finding)(void *context, const parley_finding *finding);
+typedef void (*pl_report_row)(void *context, const parley_bench_row *row);
+
+/* Synthesis. A session of a family begins with a struct parley_tts. */
+typedef struct pl_tts_ops {
+    void (*options_init)(const void *model, parley_tts_options *options);
+    parley_status (*open)(const void *model, const parley_tts_options *options, parley_tts **session, parley_error *error);
+    void (*close)(parley_tts *session);
+    parley_status (*push_text)(parley_tts *session, const char *text, size_t length, parley_error *error);
+    parley_status (*finish_text)(parley_tts *session, parley_error *error);
+    parley_status (*pull)(parley_tts *session, float *pcm, size_t capacity, size_t *count, parley_error *error);
+    parley_status (*step)(parley_tts *const *sessions, size_t count, size_t *running, parley_error *errors);
+    size_t (*ready)(const parley_tts *session);
+    void (*cancel)(parley_tts *session);
+    void (*result)(const parley_tts *session, parley_tts_result *result);
+    parley_status (*codec_open)(const void *model, const parley_codec_options *options, parley_codec **codec, parley_error *error);
+    void (*codec_close)(parley_codec *codec);
+    parley_status (*codec_decode)(parley_codec *codec, const int32_t *codes, size_t frames, float *pcm, parley_error *error);
+    uint64_t (*reference_cut)(uint64_t ref_frames, uint64_t total_frames, uint64_t samples);
+} pl_tts_ops;
+
+typedef struct pl_family {
+    const char *name;
+    bool (*probe)(const parley_allocator *allocator, pl_source *source); /* whether the files look like this family's */
+    parley_status (*open)(const pl_environment *environment, const pl_location *location, void **model, parley_error *error);
+    void (*close)(void *model);
+    const parley_info *(*info)(const void *model);
+    parley_status (*inspect)(const pl_environment *environment, const pl_location *location, parley_info **info, parley_error *error);
+    parley_status (*check)(const pl_environment *environment, const pl_location *location, pl_report_finding report, void *context, size_t *faults,
+                           parley_error *error);
+    parley_status (*tokenize)(const void *model, const char *text, size_t length, bool special_tokens, int32_t **ids, size_t *count,
+                              parley_error *error);
+    parley_status (*bench)(const void *model, const parley_bench_options *options, pl_report_row report, void *context, parley_error *error);
+    const pl_tts_ops *tts; /* NULL: the family does not speak */
+} pl_family;
+
+struct parley_tts {
+    const pl_tts_ops *ops;
+    const void *model; /* the family's */
+};
+
+struct parley_codec {
+    const pl_tts_ops *ops;
+};
+
+/* All families, NULL behind the last. */
+const pl_family *const *pl_families(void);
+
+#endif

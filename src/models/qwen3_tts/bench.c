@@ -1,0 +1,238 @@
+/* Times the stages of an open model: prefill, talker step, predictor frame, codec, and a whole run. Inputs are made up; weights are the model's. */
+#include "base/clock.h"
+#include "models/qwen3_tts/session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_RUNS = 1000, STEPS = 8, CODEC_FRAMES = 8 };
+
+typedef struct bench {
+    const tts_model *m;
+    const parley_bench_options *o;
+    pl_report_row report;
+    void *context;
+    pl_arena arena;
+    pl_compute compute;
+    pl_kv talker, predictor;
+    pl_codec_state *codec;
+    float *x, *start, *out, *scores, *pcm;
+    int32_t *codes; /* [frames][groups] */
+    int rows;       /* of the run being timed */
+} bench;
+
+typedef parley_status (*stage)(bench *b, parley_error *error);
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Runs a stage once to warm up, then `runs` times, and reports the median of one of its `parts`. */
+static parley_status time_stage(bench *b, const char *name, const char *shape, stage run, int parts, double bytes, double operations, pl_type type,
+                                parley_error *error)
+{
+    double seconds[MOST_RUNS];
+    int runs = b->o->runs < MOST_RUNS ? b->o->runs : MOST_RUNS;
+    PL_TRY(run(b, error));
+    for (int i = 0; i < runs; i++) {
+        double began = pl_seconds();
+        PL_TRY(run(b, error));
+        seconds[i] = (pl_seconds() - began) / parts;
+    }
+    qsort(seconds, (size_t)runs, sizeof seconds[0], by_value);
+    parley_bench_row row = {.stage = name,
+                            .shape = shape,
+                            .type = pl_type_info(type)->name,
+                            .level = parley_cpu_name(b->compute.k->level),
+                            .threads = pl_pool_threads(b->compute.pool),
+                            .seconds = seconds[runs / 2],
+                            .seconds_low = seconds[0],
+                            .seconds_high = seconds[runs - 1],
+                            .gigabytes = bytes * 1e-9,
+                            .giga_operations = operations * 1e-9};
+    b->report(b->context, &row);
+    return PARLEY_OK;
+}
+
+static double matrix_bytes(const pl_matrix *w)
+{
+    return (double)pl_panels(w) * (double)w->panel_bytes;
+}
+
+static double matrix_operations(const pl_matrix *w)
+{
+    return 2.0 * w->rows * w->cols;
+}
+
+/* Adds up a figure over all matrices of a transformer. */
+static double over_layers(const pl_transformer *t, double (*figure)(const pl_matrix *w))
+{
+    double sum = 0;
+    for (int i = 0; i < t->shape.layers; i++) {
+        const pl_block *b = &t->blocks[i];
+        const pl_linear *all[] = {&b->q, &b->k, &b->v, &b->o, &b->gate, &b->up, &b->down};
+        for (size_t j = 0; j < sizeof all / sizeof all[0]; j++)
+            sum += figure(&all[j]->w);
+    }
+    return sum;
+}
+
+/* ------------------------------------------------------------------ stages */
+
+static parley_status forward(bench *b, const pl_transformer *t, pl_kv *kv, int rows, const pl_linear *head, parley_error *error)
+{
+    pl_tokens tokens = {kv, rows};
+    int last = rows - 1;
+    memcpy(b->x, b->start, (size_t)rows * (size_t)t->shape.width * sizeof *b->x);
+    pl_forward f = {.x = b->x, .sequences = &tokens, .n_sequences = 1, .rows = &last, .n_rows = 1, .out = b->out};
+    return pl_decoder_forward(&b->compute, t, &f, head, b->scores, error);
+}
+
+static parley_status prefill(bench *b, parley_error *error)
+{
+    pl_kv_truncate(&b->talker, 0);
+    return forward(b, &b->m->network.talker, &b->talker, b->o->prompt, &b->m->network.codec_head, error);
+}
+
+static parley_status steps(bench *b, parley_error *error)
+{
+    pl_kv_truncate(&b->talker, b->o->prompt);
+    for (int i = 0; i < STEPS; i++)
+        PL_TRY(forward(b, &b->m->network.talker, &b->talker, 1, &b->m->network.codec_head, error));
+    return PARLEY_OK;
+}
+
+static parley_status predictor_frame(bench *b, parley_error *error)
+{
+    pl_kv_truncate(&b->predictor, 0);
+    for (int g = 1; g < b->m->config.groups; g++)
+        PL_TRY(forward(b, &b->m->network.predictor, &b->predictor, g == 1 ? 2 : 1, &b->m->network.predictor_heads[g - 1], error));
+    return PARLEY_OK;
+}
+
+static parley_status decode(bench *b, parley_error *error)
+{
+    pl_tap quiet = {0};
+    return pl_codec_decode(&b->compute, b->m->network.codec, b->codec, b->codes, b->rows, b->pcm, &quiet, error);
+}
+
+static parley_status speak(bench *b, parley_tts *session, parley_error *error)
+{
+    size_t count = 1;
+    for (int i = 0; i < b->o->prompt; i++)
+        PL_TRY(session->ops->push_text(session, "a ", 2, error));
+    PL_TRY(session->ops->finish_text(session, error));
+    while (count > 0)
+        PL_TRY(session->ops->pull(session, b->pcm, (size_t)CODEC_FRAMES * (size_t)b->m->info.samples_per_frame, &count, error));
+    return PARLEY_OK;
+}
+
+/* Codes are forced, so that the number of frames does not depend on what the model makes of the text. */
+static parley_status whole(bench *b, parley_error *error)
+{
+    parley_tts_options options;
+    parley_tts *session;
+    pl_tts_ops_qwen3.options_init(b->m, &options);
+    options.teacher = b->codes;
+    options.teacher_frames = (size_t)b->o->frames;
+    options.activations = b->o->int8_activations ? PARLEY_ACTIVATIONS_INT8 : PARLEY_ACTIVATIONS_F32;
+    PL_TRY(pl_tts_ops_qwen3.open(b->m, &options, &session, error));
+    parley_status status = speak(b, session, error);
+    pl_tts_ops_qwen3.close(session);
+    return status;
+}
+
+/* ------------------------------------------------------------------ all of them */
+
+static parley_status allocate(bench *b, parley_error *error)
+{
+    const tts_config *c = &b->m->config;
+    const parley_allocator *allocator = &b->m->env.allocator;
+    int64_t width = c->talker.width > c->predictor.width ? c->talker.width : c->predictor.width, rows = b->o->prompt > 2 ? b->o->prompt : 2;
+    pl_arena_init(&b->arena, allocator, 1 << 16);
+    PL_TRY(pl_compute_open(allocator, b->m->env.kernels, b->m->env.pool, b->o->int8_activations, &b->compute, error));
+    pl_transformer_kv(&b->m->network.talker, allocator, PL_F16, c->context_length, &b->talker);
+    pl_transformer_kv(&b->m->network.predictor, allocator, PL_F32, c->groups, &b->predictor);
+    PL_TRY(pl_codec_state_open(allocator, b->m->network.codec, &b->codec, error));
+    b->x = PL_NEW_ARRAY(&b->arena, float, rows *width);
+    b->start = PL_NEW_ARRAY(&b->arena, float, rows *width);
+    b->out = PL_NEW_ARRAY(&b->arena, float, width);
+    b->scores = PL_NEW_ARRAY(&b->arena, float, c->codec_vocabulary);
+    b->pcm = PL_NEW_ARRAY(&b->arena, float, (int64_t)CODEC_FRAMES * b->m->info.samples_per_frame);
+    b->codes = PL_NEW_ARRAY(&b->arena, int32_t, (int64_t)(b->o->frames > CODEC_FRAMES ? b->o->frames : CODEC_FRAMES) * c->groups);
+    if (!b->x || !b->start || !b->out || !b->scores || !b->pcm || !b->codes)
+        return pl_fail_memory(error, "a benchmark");
+    for (int64_t i = 0; i < rows * width; i++)
+        b->start[i] = (float)(i * 7919 % 1000) * 1e-4f - 0.05f;
+    for (int64_t i = 0; i < (int64_t)b->o->frames * c->groups; i++)
+        b->codes[i] = (int32_t)(i * 7919 % c->codebook_size);
+    return PARLEY_OK;
+}
+
+static void release(bench *b)
+{
+    pl_codec_state_close(b->codec);
+    pl_kv_free(&b->talker);
+    pl_kv_free(&b->predictor);
+    pl_compute_close(&b->compute);
+    pl_arena_free(&b->arena);
+}
+
+static parley_status bench_talker(bench *b, parley_error *error)
+{
+    const tts_network *n = &b->m->network;
+    char shape[64];
+    double bytes = over_layers(&n->talker, matrix_bytes) + matrix_bytes(&n->codec_head.w), operations = over_layers(&n->talker, matrix_operations);
+    pl_type type = n->talker.blocks[0].q.w.type;
+    snprintf(shape, sizeof shape, "%d layers of %d, %" PRId32 " positions", n->talker.shape.layers, n->talker.shape.width, b->o->prompt);
+    PL_TRY(time_stage(b, "talker prefill", shape, prefill, 1, bytes, operations * b->o->prompt, type, error));
+    snprintf(shape, sizeof shape, "%d layers of %d, 1 position", n->talker.shape.layers, n->talker.shape.width);
+    return time_stage(b, "talker step", shape, steps, STEPS, bytes, operations + matrix_operations(&n->codec_head.w), type, error);
+}
+
+static parley_status bench_predictor(bench *b, parley_error *error)
+{
+    const tts_network *n = &b->m->network;
+    char shape[64];
+    int passes = b->m->config.groups - 1;
+    double head_bytes = matrix_bytes(&n->predictor_heads[0].w), head_operations = matrix_operations(&n->predictor_heads[0].w);
+    snprintf(shape, sizeof shape, "%d layers of %d, %d passes", n->predictor.shape.layers, n->predictor.shape.width, passes);
+    return time_stage(b, "predictor frame", shape, predictor_frame, 1, passes * (over_layers(&n->predictor, matrix_bytes) + head_bytes),
+                      (passes + 1) * over_layers(&n->predictor, matrix_operations) + passes * head_operations, n->predictor.blocks[0].q.w.type,
+                      error);
+}
+
+static parley_status bench_codec(bench *b, int frames, parley_error *error)
+{
+    char name[48];
+    b->rows = frames;
+    snprintf(name, sizeof name, "%d frame%s at once, time of one", frames, frames > 1 ? "s" : "");
+    return time_stage(b, "codec frame", name, decode, frames, 0, 0, b->m->tensors.codec.voc0.weight.type, error);
+}
+
+static parley_status run_all(bench *b, parley_error *error)
+{
+    char shape[64];
+    PL_TRY(allocate(b, error));
+    PL_TRY(bench_talker(b, error));
+    PL_TRY(bench_predictor(b, error));
+    PL_TRY(bench_codec(b, 1, error));
+    PL_TRY(bench_codec(b, CODEC_FRAMES, error));
+    snprintf(shape, sizeof shape, "prompt of %" PRId32 ", %" PRId32 " frames, %.2f s of audio", b->o->prompt, b->o->frames,
+             (double)b->o->frames * b->m->info.samples_per_frame / b->m->info.sample_rate);
+    return time_stage(b, "whole", shape, whole, 1, 0, 0, b->m->network.talker.blocks[0].q.w.type, error);
+}
+
+parley_status pl_tts_bench(const void *model, const parley_bench_options *options, pl_report_row report, void *context, parley_error *error)
+{
+    bench b = {.m = model, .o = options, .report = report, .context = context};
+    if (b.m->parts != PARLEY_PARTS_ALL)
+        return pl_fail(error, PARLEY_STATE, "the model was opened without its talker");
+    parley_status status = run_all(&b, error);
+    release(&b);
+    return status;
+}

@@ -1,0 +1,26 @@
+/* The weights of a checkpoint as networks: talker, code predictor, text projection, codec. */
+#ifndef PL_MODELS_QWEN3_TTS_NETWORK_H
+#define PL_MODELS_QWEN3_TTS_NETWORK_H
+
+#include "lm/decoder.h"
+#include "models/qwen3_tts/tensors.h"
+
+typedef struct tts_network {
+    pl_tensor text_embedding;           /* [text_vocabulary, text_width], in the file */
+    pl_linear fc1, fc2;                 /* text projection: fc2(silu(fc1(x))) */
+    pl_tensor codec_embedding;          /* [codec_vocabulary, width], in the file */
+    pl_transformer talker;
+    pl_linear codec_head;               /* [codec_vocabulary, width] */
+    pl_tensor *predictor_embeddings;    /* [groups - 1] of [codebook_size, talker width], in the file */
+    pl_linear projection;               /* talker width -> predictor width; w.data NULL: identity */
+    pl_transformer predictor;
+    pl_linear *predictor_heads;         /* [groups - 1] of [codebook_size, predictor width] */
+    pl_codec_decoder *codec;            /* NULL: not there */
+    uint64_t packed_bytes;
+} tts_network;
+
+/* Packs what `parts` asks for into `arena` (the model's). MEMORY. */
+parley_status pl_tts_network_load(pl_arena *arena, pl_pool *pool, tts_files *files, const tts_config *config, const tts_tensors *tensors,
+                                  parley_parts parts, tts_network *network, parley_error *error);
+
+#endif

@@ -1,0 +1,140 @@
+#include "base/clock.h"
+#include "models/qwen3_tts/session.h"
+
+#include <string.h>
+
+static size_t samples_per_frame(const tts_session *s)
+{
+    return (size_t)pl_codec_samples_per_frame(&s->model->config.codec);
+}
+
+parley_status pl_tts_speech_open(tts_session *s, parley_error *error)
+{
+    s->speech = (tts_speech){.chunk = 1};
+    return pl_codec_state_open(&s->arena.allocator, s->model->network.codec, &s->speech.state, error);
+}
+
+void pl_tts_speech_close(tts_session *s)
+{
+    pl_codec_state_close(s->speech.state);
+    pl_release(&s->arena.allocator, s->speech.pcm, s->speech.capacity, sizeof *s->speech.pcm);
+    s->speech = (tts_speech){0};
+}
+
+/* Room for `count` samples behind the tail: first by moving what waits to the front, then by growing. */
+static parley_status make_room(tts_session *s, size_t count, parley_error *error)
+{
+    tts_speech *p = &s->speech;
+    if (p->tail + count <= p->capacity)
+        return PARLEY_OK;
+    size_t waiting = p->tail - p->head;
+    float *to = p->pcm;
+    size_t capacity = p->capacity;
+    if (waiting + count > capacity) {
+        capacity = (waiting + count) * 2;
+        to = pl_alloc(&s->arena.allocator, capacity, sizeof *to);
+        if (!to)
+            return pl_fail_memory(error, "PCM");
+    }
+    if (waiting)
+        memmove(to, p->pcm + p->head, waiting * sizeof *to);
+    if (to != p->pcm)
+        pl_release(&s->arena.allocator, p->pcm, p->capacity, sizeof *p->pcm);
+    p->pcm = to;
+    p->capacity = capacity;
+    p->head = 0;
+    p->tail = waiting;
+    return PARLEY_OK;
+}
+
+/* Reference frames are context of the codec: decoded first, their PCM dropped but for its last sample. */
+static parley_status prime(tts_session *s, parley_error *error)
+{
+    enum { AT_ONCE = 8 };
+    size_t frame = samples_per_frame(s);
+    pl_tap quiet = {0};
+    for (int64_t f = 0; f < s->voice.ref_frames; f += AT_ONCE) {
+        int64_t count = s->voice.ref_frames - f < AT_ONCE ? s->voice.ref_frames - f : AT_ONCE;
+        PL_TRY(make_room(s, (size_t)count * frame, error));
+        float *pcm = s->speech.pcm + s->speech.tail;
+        PL_TRY(pl_codec_decode(&s->compute, s->model->network.codec, s->speech.state, s->voice.ref_codes + f * s->model->config.groups, count, pcm,
+                               &quiet, error));
+        s->speech.lead = pcm[(size_t)count * frame - 1];
+    }
+    s->speech.primed = true;
+    return PARLEY_OK;
+}
+
+static parley_status decode_some(tts_session *s, int32_t count, parley_error *error)
+{
+    size_t samples = (size_t)count * samples_per_frame(s);
+    pl_tap quiet = {0};
+    if (!s->speech.primed)
+        PL_TRY(prime(s, error));
+    PL_TRY(make_room(s, samples, error));
+    float *pcm = s->speech.pcm + s->speech.tail;
+    PL_TRY(pl_codec_decode(&s->compute, s->model->network.codec, s->speech.state, s->codes + (int64_t)s->speech.decoded * s->model->config.groups,
+                           count, pcm, &quiet, error));
+    s->speech.decoded += count;
+    s->speech.tail += samples;
+    s->speech.samples += samples;
+    if (!s->options.exact_cut)
+        pl_tap_floats(&s->tap, "pcm", pcm, (int64_t)samples, 0);
+    return PARLEY_OK;
+}
+
+parley_status pl_tts_speech_decode(tts_session *s, bool all, parley_error *error)
+{
+    if (!s->speech.state)
+        return PARLEY_OK;
+    double began = pl_seconds();
+    parley_status status = PARLEY_OK;
+    while (status == PARLEY_OK && s->speech.decoded < s->frames) {
+        int32_t left = s->frames - s->speech.decoded, count = left < s->speech.chunk ? left : s->speech.chunk;
+        if (count < s->speech.chunk && !all)
+            break;
+        status = decode_some(s, count, error);
+        s->speech.chunk = s->speech.chunk * 2 < s->options.chunk_frames ? s->speech.chunk * 2 : s->options.chunk_frames;
+    }
+    double now = pl_seconds();
+    s->times.codec += now - began;
+    if (s->times.first_frame == 0 && s->speech.samples > 0)
+        s->times.first_frame = now - s->began;
+    return status;
+}
+
+/* The official cut depends on the number of all frames; for some it leaves one sample of the reference. */
+parley_status pl_tts_speech_finish(tts_session *s, parley_error *error)
+{
+    tts_speech *p = &s->speech;
+    if (!p->state || !s->options.exact_cut)
+        return PARLEY_OK;
+    uint64_t frame = samples_per_frame(s), ref = (uint64_t)s->voice.ref_frames, total = ref + (uint64_t)s->frames;
+    if (ref > 0 && s->frames > 0 && pl_codec_cut(ref, total, total * frame) < ref * frame) {
+        PL_TRY(make_room(s, 1, error));
+        memmove(p->pcm + p->head + 1, p->pcm + p->head, (p->tail - p->head) * sizeof *p->pcm);
+        p->pcm[p->head] = p->lead;
+        p->tail++;
+        p->samples++;
+    }
+    pl_tap_floats(&s->tap, "pcm", p->pcm + p->head, (int64_t)(p->tail - p->head), 0);
+    return PARLEY_OK;
+}
+
+size_t pl_tts_speech_ready(const tts_session *s)
+{
+    if (s->options.exact_cut && s->state != TTS_STATE_DONE)
+        return 0;
+    return s->speech.tail - s->speech.head;
+}
+
+size_t pl_tts_speech_take(tts_session *s, float *pcm, size_t capacity)
+{
+    size_t count = pl_tts_speech_ready(s);
+    if (count > capacity)
+        count = capacity;
+    if (count)
+        memcpy(pcm, s->speech.pcm + s->speech.head, count * sizeof *pcm);
+    s->speech.head += count;
+    return count;
+}
