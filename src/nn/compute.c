@@ -4,8 +4,8 @@
 
 enum {
     STEP_CHUNK = 1 << 20,
-    PANELS_PER_TASK = 4, /* a micro-kernel's tile of panels: smaller tasks would waste its registers */
-    COLUMNS_PER_TASK = 48,
+    PANELS_PER_TASK = 4,   /* a micro-kernel's tile of panels: smaller tasks would waste its registers */
+    COLUMNS_PER_TASK = 96, /* whole tiles of columns, and one task for the 64 rows that come often */
     MAX_PRODUCTS = 8
 };
 
@@ -78,8 +78,8 @@ static tiles plan(const pl_gemm *g, int threads, int first)
         t.column_tiles = ceil_div(g->columns, COLUMNS_PER_TASK);
     int wanted = t.column_tiles > 1 ? 1 : threads * 2;
     t.panels_per_task = ceil_div(ceil_div(panels, wanted), PANELS_PER_TASK) * PANELS_PER_TASK;
-    if (t.column_tiles > 1 && t.panels_per_task > 2 * PANELS_PER_TASK)
-        t.panels_per_task = 2 * PANELS_PER_TASK;
+    if (t.column_tiles > 1 && t.panels_per_task > PANELS_PER_TASK) /* weights of a task stay in the second-level cache */
+        t.panels_per_task = PANELS_PER_TASK;
     t.panel_tiles = ceil_div(panels, t.panels_per_task);
     return t;
 }

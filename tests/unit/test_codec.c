@@ -1,4 +1,5 @@
 /* The codec decoder against stored results of the official package (golden codec_a, codec_b), and against itself: pieces, threads, resets. */
+#include "base/cpu.h"
 #include "support/codec_fixture.h"
 #include "support/npy.h"
 #include "limit_allocator.h"

@@ -8,6 +8,8 @@
 
 #include "models/qwen3_tts/internal.h"
 
+/* clang-format off */
+
 /* Sizes by name; numbers below 1000 in a shape are meant as they stand. */
 enum {
     FIRST_SYMBOL = 1000,
@@ -307,5 +309,7 @@ static const char *const without_effect[] = {
     "decoder.quantizer.rvq_first.input_proj.", "decoder.quantizer.rvq_rest.input_proj.", SEMANTIC, ACOUSTIC, "tok_enc.vq_semantic.",
     "tok_enc.vq_acoustic.",
 };
+
+/* clang-format on */
 
 #endif

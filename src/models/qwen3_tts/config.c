@@ -77,13 +77,12 @@ typedef struct id_row {
 } id_row;
 
 static const id_row codec_ids[] = {
-    {FIELD(codec_pad), "pad"},     {FIELD(codec_bos), "bos"},         {FIELD(codec_eos), "eos"},         {FIELD(think), "think"},
-    {FIELD(nothink), "nothink"},   {FIELD(think_bos), "think_bos"},   {FIELD(think_eos), "think_eos"},
+    {FIELD(codec_pad), "pad"},   {FIELD(codec_bos), "bos"},       {FIELD(codec_eos), "eos"},       {FIELD(think), "think"},
+    {FIELD(nothink), "nothink"}, {FIELD(think_bos), "think_bos"}, {FIELD(think_eos), "think_eos"},
 };
 
 static const id_row text_ids[] = {
-    {FIELD(im_start), "im_start"}, {FIELD(im_end), "im_end"},   {FIELD(tts_pad), "tts_pad"},
-    {FIELD(tts_bos), "tts_bos"},   {FIELD(tts_eos), "tts_eos"},
+    {FIELD(im_start), "im_start"}, {FIELD(im_end), "im_end"}, {FIELD(tts_pad), "tts_pad"}, {FIELD(tts_bos), "tts_bos"}, {FIELD(tts_eos), "tts_eos"},
 };
 
 static parley_status check_ids(reader *r, const id_row *rows, size_t count, int32_t limit, const char *what)

@@ -24,6 +24,9 @@
 #define ID     0, 1 << 24
 #define GROUPS 2, 64
 
+/* Rows stay as they are typed: one a line where it fits. */
+/* clang-format off */
+
 static const tts_row talker_rows[] = {
     {FIELD(model_type), TTS_TEXT, NAMED, 0, 0, "tts_model_type", {Q "model_type"}},
     {FIELD(model_size), TTS_TEXT, NAMED, 0, 0, "tts_model_size", {Q "model_size"}},
@@ -221,5 +224,7 @@ static const tts_only encoder_only[] = {
     {"encoder_config.use_conv_shortcut", NULL, "false"},
     {"encoder_config.pad_mode", NULL, "constant"},
 };
+
+/* clang-format on */
 
 #endif

@@ -112,7 +112,7 @@ static parley_status open_hf_codec(opening *o, pl_source *source, const char *fo
 
 /* What config.json tells of a directory. */
 typedef struct identity {
-    bool model, codec;             /* one of them */
+    bool model, codec; /* one of them */
     bool talker, base, has_speaker;
 } identity;
 
@@ -201,9 +201,15 @@ static const struct {
     const char *prefix;
     tts_part part;
 } content[] = {
-    {"talker.text_", TTS_TALKER},          {"talker.codec_", TTS_TALKER},           {"talker.blk.", TTS_TALKER},
-    {"talker.output_norm.", TTS_TALKER},   {"code_pred.blk.", TTS_PREDICTOR},       {"code_pred.lm_head.", TTS_PREDICTOR},
-    {"code_pred.codec_embd.", TTS_PREDICTOR}, {"code_pred.output_norm.", TTS_PREDICTOR}, {"spk_enc.", TTS_SPEAKER},
+    {"talker.text_", TTS_TALKER},
+    {"talker.codec_", TTS_TALKER},
+    {"talker.blk.", TTS_TALKER},
+    {"talker.output_norm.", TTS_TALKER},
+    {"code_pred.blk.", TTS_PREDICTOR},
+    {"code_pred.lm_head.", TTS_PREDICTOR},
+    {"code_pred.codec_embd.", TTS_PREDICTOR},
+    {"code_pred.output_norm.", TTS_PREDICTOR},
+    {"spk_enc.", TTS_SPEAKER},
 };
 
 static unsigned content_of(const pl_container *c)
@@ -256,7 +262,8 @@ static parley_status scan_gguf(opening *o, pl_source *source, const char *name, 
 
 static parley_status foreign(opening *o)
 {
-    return pl_fail(o->error, PARLEY_FAMILY, "%s: the architecture is '%s', qwen3-tts or qwen3-tts-tokenizer is expected", o->foreign, o->architecture);
+    return pl_fail(o->error, PARLEY_FAMILY, "%s: the architecture is '%s', qwen3-tts or qwen3-tts-tokenizer is expected", o->foreign,
+                   o->architecture);
 }
 
 /* ------------------------------------------------------------------ one source */

@@ -25,11 +25,11 @@ typedef enum tts_kind { TTS_INT, TTS_INT64, TTS_FLOAT, TTS_DOUBLE, TTS_BOOL, TTS
 enum { TTS_OPTIONAL = 0, TTS_NEED_HF = 1 << TTS_HF, TTS_NEED_QWENTTS = 1 << TTS_QWENTTS, TTS_NEED_QTS = 1 << TTS_QTS };
 
 typedef struct tts_row {
-    size_t field;     /* offset in the structure; TTS_INTS: of an int that counts, with PL_CODEC_MAX_RATES ints behind it */
+    size_t field; /* offset in the structure; TTS_INTS: of an int that counts, with PL_CODEC_MAX_RATES ints behind it */
     tts_kind kind;
     unsigned need;
-    double low, high; /* inclusive; of texts unused */
-    const char *json; /* path in the JSON document */
+    double low, high;    /* inclusive; of texts unused */
+    const char *json;    /* path in the JSON document */
     const char *keys[5]; /* of GGUF files, tried in this order */
 } tts_row;
 

@@ -237,8 +237,8 @@ static parley_status check_dialect(const tts_values *from, const tts_config *con
         known = strcmp(config->languages[i].name, speaker->dialect) == 0;
     if (known)
         return PARLEY_OK;
-    return pl_fail(from->error, PARLEY_FORMAT, "%s: speaker '%.80s' has the dialect '%.80s', which is none of the languages", from->where, speaker->name,
-                   speaker->dialect);
+    return pl_fail(from->error, PARLEY_FORMAT, "%s: speaker '%.80s' has the dialect '%.80s', which is none of the languages", from->where,
+                   speaker->name, speaker->dialect);
 }
 
 static parley_status keep_speakers(const tts_values *from, const table *t, tts_config *config)

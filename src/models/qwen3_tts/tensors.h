@@ -33,8 +33,9 @@ typedef struct tts_files {
 /* Finds the parts (by content, never by file name): a directory with config.json (family checked by model_type), a bare speech_tokenizer directory,
  * one GGUF file, a folder of GGUF files. A part present twice is an error naming both files; options->codec_path replaces a codec that is there. A
  * talker file takes what it lacks (without codec_path the codec too) from beside it in its folder, where each part must be there once; with `any`
- * it does not look there. Folders may hold GGUF files of other families, which are passed over. `memory`: files in memory instead of a path. `needed` as parley_parts;
- * with `any` parts may be missing (inspection). Errors: MISSING (what is missing and where it was sought; a talker without codec says to use
+ * it does not look there. Folders may hold GGUF files of other families, which are passed over. `memory`: files in memory instead of a path. `needed`
+ * as parley_parts; with `any` parts may be missing (inspection). Errors: MISSING (what is missing and where it was sought; a talker without codec
+ * says to use
  * --codec), FAMILY, FORMAT, UNSUPPORTED, ARGUMENT (doubles), IO, MEMORY. */
 typedef struct tts_open {
     const char *path;
@@ -58,7 +59,7 @@ parley_status pl_tts_config_read(tts_files *files, tts_config *config, parley_er
 
 /* The tokenizer of the files. */
 parley_status pl_tts_tokenizer_open(const parley_allocator *allocator, tts_files *files, const tts_config *config, pl_tokenizer **tokenizer,
-                                 parley_error *error);
+                                    parley_error *error);
 
 /* ------------------------------------------------------------------ canonical tensors, in upstream's shapes */
 
@@ -72,9 +73,9 @@ enum { TTS_SPEAKER_BLOCKS = 3, TTS_MAX_SCALE = 16 };
 typedef struct tts_speaker_tensors {
     pl_conv_tensors conv0; /* [channels, mels, 5] */
     struct tts_speaker_block {
-        pl_conv_tensors tdnn1, tdnn2;            /* [channels, channels, 1] */
-        pl_conv_tensors res[TTS_MAX_SCALE - 1];  /* scale - 1 of [channels / scale, channels / scale, 3] */
-        pl_conv_tensors se1, se2;                /* [se_channels, channels, 1] and back */
+        pl_conv_tensors tdnn1, tdnn2;           /* [channels, channels, 1] */
+        pl_conv_tensors res[TTS_MAX_SCALE - 1]; /* scale - 1 of [channels / scale, channels / scale, 3] */
+        pl_conv_tensors se1, se2;               /* [se_channels, channels, 1] and back */
     } blocks[TTS_SPEAKER_BLOCKS];
     pl_conv_tensors mfa;      /* [mfa, 3 channels, 1] */
     pl_conv_tensors asp_tdnn; /* [attention, 3 mfa, 1] */

@@ -20,13 +20,24 @@ static parley_status map_text(const tts_container *c, const char *name, bool nee
     return PARLEY_OK;
 }
 
+/* The text layer knows no paths: they go before its messages. */
+static parley_status located(const tts_container *c, parley_status status, parley_error *error)
+{
+    char text[sizeof error->text], where[TTS_WHERE];
+    if (status == PARLEY_OK || status == PARLEY_MEMORY || !error)
+        return status;
+    memcpy(text, error->text, sizeof text);
+    pl_source_describe(c->source, c->dialect == TTS_HF ? "" : c->container.file, where, sizeof where);
+    return pl_fail_at(error, status, error->position, "%s%s%s", where, c->dialect == TTS_HF ? "" : ": ", text);
+}
+
 static parley_status open_hf(const parley_allocator *allocator, const tts_container *c, pl_tokenizer **tokenizer, parley_error *error)
 {
     pl_span vocabulary, merges, added;
     PL_TRY(map_text(c, "vocab.json", true, &vocabulary, error));
     PL_TRY(map_text(c, "merges.txt", true, &merges, error));
     PL_TRY(map_text(c, "tokenizer_config.json", true, &added, error));
-    return pl_tokenizer_parse(allocator, vocabulary, merges, added, tokenizer, error);
+    return located(c, pl_tokenizer_parse(allocator, vocabulary, merges, added, tokenizer, error), error);
 }
 
 /* ------------------------------------------------------------------ GGUF arrays */
@@ -40,18 +51,20 @@ typedef struct arrays {
     pl_vocabulary vocabulary;
 } arrays;
 
-static parley_status spans(arrays *a, const char *key, const pl_span **list, size_t *count)
+_Static_assert(sizeof(pl_span) == sizeof(pl_gguf_text), "texts become spans in place: large vocabularies are not copied");
+
+static parley_status spans(arrays *a, const char *key, pl_span **list, size_t *count)
 {
     parley_status status;
     pl_gguf_text *texts;
     if (!pl_gguf_strings(a->container, key, &texts, count, a->arena, &status, a->error))
         return status != PARLEY_OK ? status : pl_fail(a->error, PARLEY_MISSING, "%s: '%s' is not there", a->where, key);
-    pl_span *copy = PL_NEW_ARRAY(a->arena, pl_span, *count);
-    if (!copy)
-        return pl_fail_memory(a->error, "the vocabulary");
-    for (size_t i = 0; i < *count; i++)
-        copy[i] = (pl_span){texts[i].text, texts[i].length};
-    *list = copy;
+    pl_span *converted = (pl_span *)(void *)texts;
+    for (size_t i = 0; i < *count; i++) {
+        pl_gguf_text text = texts[i];
+        converted[i] = (pl_span){text.text, text.length};
+    }
+    *list = converted;
     return PARLEY_OK;
 }
 
@@ -83,23 +96,21 @@ static bool is_added(const arrays *a, size_t id)
 }
 
 /* Added tokens are spelt as they are, all others in byte spelling; fillers of holes are no tokens. */
-static parley_status part_tokens(arrays *a)
+static parley_status part_tokens(arrays *a, pl_span *tokens)
 {
     pl_vocabulary *v = &a->vocabulary;
     size_t n = 0;
     for (size_t i = 0; i < v->n_tokens; i++)
         n += is_added(a, i);
     pl_added_token *added = PL_NEW_ARRAY(a->arena, pl_added_token, n);
-    pl_span *tokens = PL_NEW_ARRAY(a->arena, pl_span, v->n_tokens);
-    if (!added || !tokens)
+    if (!added)
         return pl_fail_memory(a->error, "the vocabulary");
     for (size_t i = 0; i < v->n_tokens; i++) {
-        bool hole = a->types && a->types[i] == TYPE_UNUSED;
-        tokens[i] = hole || is_added(a, i) ? (pl_span){"", 0} : v->tokens[i];
         if (is_added(a, i))
-            added[v->n_added++] = (pl_added_token){(int32_t)i, v->tokens[i], true};
+            added[v->n_added++] = (pl_added_token){(int32_t)i, tokens[i], true};
+        if (is_added(a, i) || (a->types && a->types[i] == TYPE_UNUSED))
+            tokens[i] = (pl_span){"", 0};
     }
-    v->tokens = tokens;
     v->added = added;
     return PARLEY_OK;
 }
@@ -107,14 +118,17 @@ static parley_status part_tokens(arrays *a)
 static parley_status read_arrays(arrays *a)
 {
     pl_vocabulary *v = &a->vocabulary;
+    pl_span *tokens, *merges;
     PL_TRY(check_model(a));
-    PL_TRY(spans(a, "tokenizer.ggml.tokens", &v->tokens, &v->n_tokens));
+    PL_TRY(spans(a, "tokenizer.ggml.tokens", &tokens, &v->n_tokens));
     if (v->n_tokens > 1 << 24)
         return pl_fail(a->error, PARLEY_FORMAT, "%s: %zu tokens, at most %d are expected", a->where, v->n_tokens, 1 << 24);
-    PL_TRY(spans(a, "tokenizer.ggml.merges", &v->merges, &v->n_merges));
+    PL_TRY(spans(a, "tokenizer.ggml.merges", &merges, &v->n_merges));
     PL_TRY(read_types(a));
+    v->tokens = tokens;
+    v->merges = merges;
     v->repair_merges = true;
-    return part_tokens(a);
+    return part_tokens(a, tokens);
 }
 
 static parley_status open_gguf(const parley_allocator *allocator, const tts_container *c, pl_tokenizer **tokenizer, parley_error *error)
@@ -126,7 +140,7 @@ static parley_status open_gguf(const parley_allocator *allocator, const tts_cont
     arrays a = {.container = &c->container, .where = where, .arena = &arena, .error = error};
     parley_status status = read_arrays(&a);
     if (status == PARLEY_OK)
-        status = pl_tokenizer_build(allocator, &a.vocabulary, tokenizer, error);
+        status = located(c, pl_tokenizer_build(allocator, &a.vocabulary, tokenizer, error), error);
     pl_arena_free(&arena);
     return status;
 }

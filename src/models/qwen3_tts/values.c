@@ -16,8 +16,12 @@ typedef struct found {
 } found;
 
 static const char *const expected[] = {
-    [TTS_INT] = "a whole number",        [TTS_INT64] = "a whole number",  [TTS_FLOAT] = "a number",
-    [TTS_DOUBLE] = "a number",           [TTS_BOOL] = "true or false",    [TTS_TEXT] = "a text",
+    [TTS_INT] = "a whole number",
+    [TTS_INT64] = "a whole number",
+    [TTS_FLOAT] = "a number",
+    [TTS_DOUBLE] = "a number",
+    [TTS_BOOL] = "true or false",
+    [TTS_TEXT] = "a text",
     [TTS_INTS] = "a list of 1 to 8 whole numbers",
 };
 
