@@ -181,7 +181,7 @@ parley_status pl_linear_run(pl_compute *compute, const pl_linear_job *jobs, int 
     bool quantized = false;
     for (int i = 0; i < count; i++) {
         const pl_linear *layer = jobs[i].layer;
-        bool int8 = compute->int8 && layer->w.type == PL_Q8_0;
+        bool int8 = compute->int8 && layer->w.type == PL_Q8_0 && !layer->exact;
         if (int8 && !quantized) {
             PL_TRY(quantize_input(compute, x, x_stride, layer->w.cols, columns, &rows, error));
             quantized = true;

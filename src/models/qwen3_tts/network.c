@@ -6,6 +6,13 @@ static parley_status load_norm(pl_loader *loader, const pl_tensor *tensor, const
     return tensor->data ? pl_load_floats(loader, tensor, values, error) : PARLEY_OK;
 }
 
+/* Heads decide between near scores, and the text projection runs once: both keep their input in float32. */
+static parley_status load_exact(pl_loader *loader, const pl_tensor *weight, const pl_tensor *bias, pl_linear *linear, parley_error *error)
+{
+    linear->exact = true;
+    return pl_load_linear(loader, weight, bias, linear, error);
+}
+
 static parley_status load_block(pl_loader *loader, const tts_block_tensors *from, pl_block *to, parley_error *error)
 {
     PL_TRY(load_norm(loader, &from->norm1, &to->norm1, error));
@@ -42,7 +49,7 @@ static parley_status load_predictor(pl_loader *loader, const tts_config *config,
         PL_TRY(pl_load_linear(loader, &t->projection.weight, t->projection.bias.data ? &t->projection.bias : NULL, &n->projection, error));
     PL_TRY(load_transformer(loader, config->predictor, t->predictor_blocks, &t->predictor_norm, &n->predictor, error));
     for (int i = 0; i < heads; i++)
-        PL_TRY(pl_load_linear(loader, &t->predictor_heads[i], NULL, &n->predictor_heads[i], error));
+        PL_TRY(load_exact(loader, &t->predictor_heads[i], NULL, &n->predictor_heads[i], error));
     return PARLEY_OK;
 }
 
@@ -50,10 +57,10 @@ static parley_status load_talker(pl_loader *loader, const tts_config *config, co
 {
     n->text_embedding = t->text_embedding;
     n->codec_embedding = t->codec_embedding;
-    PL_TRY(pl_load_linear(loader, &t->fc1.weight, &t->fc1.bias, &n->fc1, error));
-    PL_TRY(pl_load_linear(loader, &t->fc2.weight, &t->fc2.bias, &n->fc2, error));
+    PL_TRY(load_exact(loader, &t->fc1.weight, &t->fc1.bias, &n->fc1, error));
+    PL_TRY(load_exact(loader, &t->fc2.weight, &t->fc2.bias, &n->fc2, error));
     PL_TRY(load_transformer(loader, config->talker, t->blocks, &t->norm, &n->talker, error));
-    return pl_load_linear(loader, &t->codec_head, NULL, &n->codec_head, error);
+    return load_exact(loader, &t->codec_head, NULL, &n->codec_head, error);
 }
 
 static void drop(void *context, const pl_tensor *tensor)

@@ -205,8 +205,6 @@ static parley_status project_some(pl_compute *compute, const tts_network *networ
 parley_status pl_tts_project_text(pl_compute *compute, const tts_network *network, const tts_config *config, const int32_t *ids, int64_t count,
                                   float *out, parley_error *error)
 {
-    bool int8 = compute->int8;
-    compute->int8 = false;
     parley_status status = PARLEY_OK;
     for (int64_t i = 0; i < count && status == PARLEY_OK; i += PROJECT_AT_ONCE) {
         pl_arena_mark mark = pl_arena_save(&compute->step);
@@ -214,7 +212,6 @@ parley_status pl_tts_project_text(pl_compute *compute, const tts_network *networ
         status = project_some(compute, network, config, ids + i, some, out + i * config->talker.width, error);
         pl_arena_restore(&compute->step, mark);
     }
-    compute->int8 = int8;
     return status;
 }
 

@@ -118,7 +118,7 @@ static parley_status part_tokens(arrays *a, pl_span *tokens)
 static parley_status read_arrays(arrays *a)
 {
     pl_vocabulary *v = &a->vocabulary;
-    pl_span *tokens, *merges;
+    pl_span *tokens = NULL, *merges = NULL;
     PL_TRY(check_model(a));
     PL_TRY(spans(a, "tokenizer.ggml.tokens", &tokens, &v->n_tokens));
     if (v->n_tokens > 1 << 24)
