@@ -8,6 +8,7 @@
 typedef struct pl_linear {
     pl_matrix w;       /* [out][in] */
     const float *bias; /* [out] or NULL */
+    bool exact;        /* never round the input to 8 bits */
 } pl_linear;
 
 /* Causal convolution, stride 1: y[t] = b + sum over j < taps of W[j] x[t - (taps - 1 - j) * dilation]. A transposed one with stride s and kernel
