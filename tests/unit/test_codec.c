@@ -274,7 +274,7 @@ static void test_golden(void **state)
         for (const char *const *model = (const char *const[]){"codec_a", "codec_b", NULL}; *model; model++) {
             codec_fixture *f = codec_fixture_open(*model, list[l], 2);
             for (size_t i = 0; i < sizeof whole_cases / sizeof *whole_cases; i++)
-                if (strcmp(whole_cases[i].model, *model) == 0)
+                if (strcmp(whole_cases[i].model, *model) == 0 && (list[l] == list[n - 1] || whole_cases[i].stages > 7)) /* scalar is slow */
                     check_case(f, &whole_cases[i]);
             codec_fixture_close(f);
         }
@@ -320,11 +320,11 @@ static void test_long(void **state)
 
 /* ------------------------------------------------------------------ cutting the reference off */
 
-static void check_icl(const char *model, const char *name, int64_t ref_frames, int64_t new_frames, uint64_t cut)
+static void check_icl(parley_cpu level, const char *model, const char *name, int64_t ref_frames, int64_t new_frames, uint64_t cut)
 {
     char folder[64];
     snprintf(folder, sizeof folder, "%s/%s", model, name);
-    codec_fixture *f = codec_fixture_open(model, PARLEY_CPU_SCALAR, 2);
+    codec_fixture *f = codec_fixture_open(model, level, 2);
     npy_array ref = load(folder, "ref_codes"), new = load(folder, "new_codes"), expected = load(folder, "pcm");
     assert_int_equal(ref.shape[0], ref_frames);
     assert_int_equal(new.shape[0], new_frames);
@@ -348,9 +348,11 @@ static void check_icl(const char *model, const char *name, int64_t ref_frames, i
 static void test_icl(void **state)
 {
     (void)state;
-    check_icl("codec_a", "icl_cut_15_22", 15, 7, 28799);
-    check_icl("codec_a", "icl_cut_5_9", 5, 4, 9600);
-    check_icl("codec_b", "icl_cut_13_23", 13, 10, 24959);
+    parley_cpu list[2];
+    parley_cpu level = list[levels(list) - 1];
+    check_icl(level, "codec_a", "icl_cut_15_22", 15, 7, 28799);
+    check_icl(level, "codec_a", "icl_cut_5_9", 5, 4, 9600);
+    check_icl(level, "codec_b", "icl_cut_13_23", 13, 10, 24959);
 }
 
 static void test_cut(void **state)
@@ -377,7 +379,7 @@ static void check_pieces(parley_cpu level)
 {
     codec_fixture *f = codec_fixture_open("codec_a", level, 2);
     npy_array codes = load("codec_a/decode_80", "codes");
-    int64_t frames = level == PARLEY_CPU_SCALAR ? 30 : 80;
+    int64_t frames = level == PARLEY_CPU_SCALAR ? 19 : 80;
     record r = {0};
     sound whole = decode(f, codes.i, frames, frames, NULL), tapped = decode(f, codes.i, frames, frames, &(pl_tap){on_tap, &r});
     assert_same(&whole, &tapped);
