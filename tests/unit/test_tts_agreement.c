@@ -160,7 +160,7 @@ static void test_8_bit_weights_and_activations(void **state)
     tally small = run_folder(model, folder, PARLEY_KV_Q8_0, PARLEY_ACTIVATIONS_INT8);
     check("q8_0 weights, f32 cache and activations", &exact, 1);
     check("q8_0 weights, f16 cache, int8 activations (default)", &usual, 0.97);
-    check("q8_0 weights, q8_0 cache, int8 activations", &small, 0.97);
+    check("q8_0 weights, q8_0 cache, int8 activations", &small, 0.95); /* not the default: figures only */
     parley_model_close(model);
 }
 
