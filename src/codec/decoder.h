@@ -81,7 +81,8 @@ void pl_codec_state_reset(pl_codec_state *state);
 uint64_t pl_codec_state_bytes(const pl_codec_state *state);
 
 /* codes [frames][groups] -> pcm [frames * samples_per_frame], clamped to -1..1. `taps` as docs (golden/codec.md) name them, in pieces along time when
- * many frames come at once. Errors: ARGUMENT (a code out of range, naming frame and group; nothing was decoded), VALUE (PCM not finite), MEMORY. */
+ * many frames come at once. Errors: ARGUMENT (a code out of range, naming frame and group; nothing was decoded), VALUE (PCM not
+ * finite, naming the frame), LIMIT, MEMORY: behind these three the state has to be reset. */
 parley_status pl_codec_decode(pl_compute *compute, const pl_codec_decoder *decoder, pl_codec_state *state, const int32_t *codes, int64_t frames,
                               float *pcm, const pl_tap *tap, parley_error *error);
 

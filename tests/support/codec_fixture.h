@@ -11,6 +11,7 @@ typedef struct codec_fixture {
     pl_arena arena;
     tts_files files;
     tts_config config;
+    tts_tensors tensors;
     pl_pool *pool;
     pl_compute compute;
     pl_codec_decoder *decoder;
@@ -28,12 +29,11 @@ static inline void codec_fixture_need(parley_status status, const parley_error *
 static inline void codec_fixture_load(codec_fixture *f, const char *path)
 {
     parley_error error;
-    tts_tensors tensors;
     pl_loader loader = {.arena = &f->arena, .pool = f->pool};
     codec_fixture_need(pl_tts_files_open(&f->arena.allocator, &(tts_open){.path = path, .needed = PARLEY_PARTS_CODEC}, &f->files, &error), &error);
     codec_fixture_need(pl_tts_config_read(&f->files, &f->config, &error), &error);
-    codec_fixture_need(pl_tts_tensors_resolve(&f->files, &f->config, &(tts_resolve){.needed = PARLEY_PARTS_CODEC}, &tensors, &error), &error);
-    codec_fixture_need(pl_codec_decoder_load(&loader, &f->config.codec, &tensors.codec, &f->decoder, &error), &error);
+    codec_fixture_need(pl_tts_tensors_resolve(&f->files, &f->config, &(tts_resolve){.needed = PARLEY_PARTS_CODEC}, &f->tensors, &error), &error);
+    codec_fixture_need(pl_codec_decoder_load(&loader, &f->config.codec, &f->tensors.codec, &f->decoder, &error), &error);
 }
 
 /* `model`: folder of the test data that holds speech_tokenizer/. */

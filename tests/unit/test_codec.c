@@ -545,12 +545,146 @@ static void test_bad_codes(void **state)
     codec_fixture_close(f);
 }
 
+/* ------------------------------------------------------------------ other forms of the weights */
+
+static float *copy_of(pl_arena *arena, pl_tensor *tensor)
+{
+    int64_t count = pl_tensor_values(tensor);
+    float *values = PL_NEW_ARRAY(arena, float, count);
+    assert_non_null(values);
+    assert_int_equal(tensor->type, PL_F32);
+    memcpy(values, tensor->data, (size_t)count * sizeof *values);
+    tensor->data = values;
+    return values;
+}
+
+static void finish_snake(pl_arena *arena, pl_snake_tensors *snake)
+{
+    int64_t count = pl_tensor_values(&snake->alpha);
+    float *alpha = copy_of(arena, &snake->alpha), *beta = copy_of(arena, &snake->beta);
+    for (int64_t i = 0; i < count; i++) {
+        alpha[i] = expf(alpha[i]);
+        beta[i] = 1.0f / (expf(beta[i]) + 1e-9f);
+    }
+}
+
+static void finish_codebook(pl_arena *arena, const pl_codec_shape *shape, pl_tensor *sums, pl_tensor *usage)
+{
+    float *rows = copy_of(arena, sums);
+    const float *counts = usage->data;
+    for (int r = 0; r < shape->codebook_size; r++)
+        for (int i = 0; i < shape->codebook_width; i++)
+            rows[r * shape->codebook_width + i] /= fmaxf(counts[r], 1e-5f);
+    *usage = (pl_tensor){0};
+}
+
+static pl_codec_decoder *load_from(pl_arena *arena, const codec_fixture *f, const pl_codec_tensors *tensors)
+{
+    pl_codec_decoder *decoder;
+    parley_error error;
+    pl_loader loader = {.arena = arena, .pool = f->pool};
+    codec_fixture_need(pl_codec_decoder_load(&loader, &f->config.codec, tensors, &decoder, &error), &error);
+    return decoder;
+}
+
+/* GGUF dialects store codebook rows and Snake's parameters as they are used. */
+static void test_final_forms(void **state)
+{
+    (void)state;
+    codec_fixture *f = codec_fixture_open("codec_a", PARLEY_CPU_SCALAR, 1);
+    npy_array codes = load("codec_a/decode_7", "codes");
+    sound expected = decode(f, codes.i, 3, 3, NULL);
+    pl_arena arena;
+    pl_arena_init(&arena, NULL, 1 << 20);
+    pl_codec_tensors t = f->tensors.codec;
+    for (int g = 0; g < f->groups; g++)
+        finish_codebook(&arena, &f->config.codec, &t.codebooks[g], &t.usages[g]);
+    t.snake_is_final = true;
+    finish_snake(&arena, &t.last_snake);
+    for (int i = 0; i < f->config.codec.n_rates; i++) {
+        finish_snake(&arena, &t.stages[i].snake);
+        for (int u = 0; u < PL_CODEC_UNITS; u++) {
+            finish_snake(&arena, &t.stages[i].units[u].act1);
+            finish_snake(&arena, &t.stages[i].units[u].act2);
+        }
+    }
+    f->decoder = load_from(&arena, f, &t);
+    sound s = decode(f, codes.i, 3, 3, NULL);
+    assert_same(&expected, &s);
+    free(expected.pcm);
+    free(s.pcm);
+    pl_arena_free(&arena);
+    npy_free(&codes);
+    codec_fixture_close(f);
+}
+
+/* A row of a codebook that is not finite shows in the frame that uses it, and a reset clears it away. */
+static void test_not_finite(void **state)
+{
+    (void)state;
+    codec_fixture *f = codec_fixture_open("codec_a", PARLEY_CPU_SCALAR, 1);
+    pl_arena arena;
+    pl_arena_init(&arena, NULL, 1 << 20);
+    int32_t codes[4 * 16] = {0};
+    codes[2 * 16 + 3] = 7;
+    sound expected = decode(f, codes, 2, 2, NULL), s = new_sound(f, 4);
+    float *rows = copy_of(&arena, &f->tensors.codec.codebooks[3]);
+    rows[7 * f->config.codec.codebook_width + 1] = NAN;
+    f->decoder = load_from(&arena, f, &f->tensors.codec);
+    pl_codec_state *st = new_state(f);
+    parley_error error = {0};
+    assert_int_equal(pl_codec_decode(&f->compute, f->decoder, st, codes, 4, s.pcm, NULL, &error), PARLEY_VALUE);
+    assert_non_null(strstr(error.text, "frame 2"));
+    assert_int_equal(pl_codec_decode_reference(&f->compute, f->decoder, st, codes, 4, s.pcm, NULL, &error), PARLEY_VALUE);
+    assert_non_null(strstr(error.text, "frame 2"));
+    pl_codec_state_reset(st);
+    decode_with(f, st, codes, 2, 2, s.pcm, NULL);
+    assert_memory_equal(s.pcm, expected.pcm, expected.samples * sizeof(float));
+    pl_codec_state_close(st);
+    free(expected.pcm);
+    free(s.pcm);
+    pl_arena_free(&arena);
+    codec_fixture_close(f);
+}
+
+static void test_load_out_of_memory(void **state)
+{
+    (void)state;
+    codec_fixture *f = codec_fixture_open("codec_b", PARLEY_CPU_SCALAR, 1);
+    size_t calls = 0;
+    for (parley_status status = PARLEY_MEMORY; status != PARLEY_OK; calls++) {
+        limit_allocator limit = {.limit = SIZE_MAX, .left = calls};
+        parley_allocator allocator = limit_interface(&limit);
+        pl_arena arena;
+        pl_codec_decoder *decoder;
+        parley_error error;
+        pl_arena_init(&arena, &allocator, 16384);
+        pl_loader loader = {.arena = &arena};
+        status = pl_codec_decoder_load(&loader, &f->config.codec, &f->tensors.codec, &decoder, &error);
+        assert_true(status == PARLEY_OK || status == PARLEY_MEMORY);
+        pl_arena_free(&arena);
+        assert_int_equal(limit.held, 0);
+    }
+    assert_in_range(calls, 20, 1000);
+    codec_fixture_close(f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),        cmocka_unit_test(test_long),      cmocka_unit_test(test_icl),   cmocka_unit_test(test_cut),
-        cmocka_unit_test(test_pieces),        cmocka_unit_test(test_threads),   cmocka_unit_test(test_reset), cmocka_unit_test(test_endless),
-        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_bad_codes),
+        cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_icl),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_reset),
+        cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_bad_codes),
+        cmocka_unit_test(test_final_forms),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_load_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
