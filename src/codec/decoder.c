@@ -9,7 +9,7 @@
 /* ------------------------------------------------------------------ quantiser */
 
 /* The reference reads negative codes as 0 (its padding is -1). Here they are refused: no caller of ours makes any, so one is a fault. */
-parley_status codec_check_codes(const pl_codec_shape *shape, const int32_t *codes, int64_t frames, parley_error *error)
+parley_status pl_codec_check_codes(const pl_codec_shape *shape, const int32_t *codes, int64_t frames, parley_error *error)
 {
     for (int64_t t = 0; t < frames; t++)
         for (int g = 0; g < shape->groups; g++) {
@@ -178,10 +178,10 @@ static parley_status upsampling(codec_run *run, int i, int n)
     const codec_rows *in = &run->state->up_conv[i], *mid = &run->state->up_depthwise[i];
     convnext block = {run, up, mid, n * up->conv.stride, codec_fresh(upsampled(run, i + 1))};
     pl_conv_run(run->compute, &up->conv, in->data, n, codec_fresh(mid));
-    codec_rows_keep(in, n);
+    pl_codec_rows_keep(in, n);
     tap_up(run, "up%d_conv", i, codec_fresh(mid), block.rows);
     PL_TRY(convnext_block(&block));
-    codec_rows_keep(mid, block.rows);
+    pl_codec_rows_keep(mid, block.rows);
     tap_up(run, "up%d", i, block.out, block.rows);
     return PARLEY_OK;
 }
@@ -194,14 +194,14 @@ static parley_status run_piece(codec_run *run, const int32_t *codes, int n)
     pl_codec_state *s = run->state;
     PL_TRY(quantiser(run, codes, n));
     pl_conv_run(run->compute, &d->pre_conv, s->pre_conv.data, n, s->latent);
-    codec_rows_keep(&s->pre_conv, n);
+    pl_codec_rows_keep(&s->pre_conv, n);
     pl_tap_floats(run->tap, "pre_conv", s->latent, n, d->shape.latent);
     PL_TRY(transformer(run, n, codec_fresh(upsampled(run, 0))));
     for (int i = 0; i < d->shape.n_ratios; i++) {
         PL_TRY(upsampling(run, i, n));
         n *= d->shape.ratios[i];
     }
-    return codec_vocoder(run, n);
+    return pl_codec_vocoder(run, n);
 }
 
 /* Positions count from the stream's start, but are moved back at fixed frames, so that streams have no end: float32 angles would lose a digit of the
@@ -217,7 +217,7 @@ static int next_piece(codec_run *run, int64_t frames)
     return (int)(n < s->rebase_at - s->kv.length ? n : s->rebase_at - s->kv.length);
 }
 
-parley_status codec_run_frames(codec_run *run, const int32_t *codes, int64_t frames)
+parley_status pl_codec_run_frames(codec_run *run, const int32_t *codes, int64_t frames)
 {
     bool int8 = run->compute->int8;
     parley_status status = PARLEY_OK;
@@ -235,7 +235,7 @@ parley_status codec_run_frames(codec_run *run, const int32_t *codes, int64_t fra
 parley_status pl_codec_decode(pl_compute *compute, const pl_codec_decoder *decoder, pl_codec_state *state, const int32_t *codes, int64_t frames,
                               float *pcm, const pl_tap *tap, parley_error *error)
 {
-    PL_TRY(codec_check_codes(&decoder->shape, codes, frames, error));
+    PL_TRY(pl_codec_check_codes(&decoder->shape, codes, frames, error));
     codec_run run = {.compute = compute, .decoder = decoder, .state = state, .pcm = pcm, .tap = tap, .error = error};
-    return codec_run_frames(&run, codes, frames);
+    return pl_codec_run_frames(&run, codes, frames);
 }

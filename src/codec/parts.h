@@ -63,7 +63,7 @@ static inline float *codec_fresh(const codec_rows *rows)
 }
 
 /* The last rows of the past and the `n` new ones become the past. */
-void codec_rows_keep(const codec_rows *rows, int n);
+void pl_codec_rows_keep(const codec_rows *rows, int n);
 
 enum { CODEC_MAX_ROWS = 3 + PL_CODEC_MAX_RATES * (3 + PL_CODEC_UNITS) };
 
@@ -104,12 +104,12 @@ typedef struct codec_run {
 } codec_run;
 
 /* Refuses codes that are no row of a codebook, before any work. */
-parley_status codec_check_codes(const pl_codec_shape *shape, const int32_t *codes, int64_t frames, parley_error *error);
+parley_status pl_codec_check_codes(const pl_codec_shape *shape, const int32_t *codes, int64_t frames, parley_error *error);
 
 /* Checked codes -> samples, any number of frames. The arithmetic is float32 for all weights. */
-parley_status codec_run_frames(codec_run *run, const int32_t *codes, int64_t frames);
+parley_status pl_codec_run_frames(codec_run *run, const int32_t *codes, int64_t frames);
 
 /* `rows` new rows wait in state->voc0: from the first convolution to samples. */
-parley_status codec_vocoder(codec_run *run, int rows);
+parley_status pl_codec_vocoder(codec_run *run, int rows);
 
 #endif

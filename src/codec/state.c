@@ -4,7 +4,7 @@
 
 enum { STATE_CHUNK = 1 << 20 };
 
-void codec_rows_keep(const codec_rows *rows, int n)
+void pl_codec_rows_keep(const codec_rows *rows, int n)
 {
     memmove(rows->data, rows->data + (int64_t)n * rows->width, (size_t)rows->history * (size_t)rows->width * sizeof *rows->data);
 }

@@ -40,7 +40,7 @@ static parley_status last_layer(codec_run *run, int rows)
 {
     pl_codec_state *s = run->state;
     pl_conv_run(run->compute, &run->decoder->last_conv, s->last.data, rows, s->raw);
-    codec_rows_keep(&s->last, rows);
+    pl_codec_rows_keep(&s->last, rows);
     return hand_out(run, s->raw, rows);
 }
 
@@ -54,7 +54,7 @@ static void residual_unit(const codec_run *run, int stage, int unit, int rows)
     const codec_rows *in = &s->units[stage][unit];
     pl_snake_run(run->compute, &u->act1, s->x, rows, codec_fresh(in));
     pl_conv_run(run->compute, &u->conv1, in->data, rows, s->y);
-    codec_rows_keep(in, rows);
+    pl_codec_rows_keep(in, rows);
     pl_snake_run(run->compute, &u->act2, s->y, rows, s->y);
     pl_conv_add(run->compute, &u->conv2, s->y, rows, s->x);
 }
@@ -88,16 +88,16 @@ static parley_status run_stage(codec_run *run, int i, int rows)
     int most = run->state->stage_rows[i];
     for (int at = 0; at < rows; at += most)
         PL_TRY(stage_piece(run, i, in->data + (int64_t)at * in->width, rows - at < most ? rows - at : most));
-    codec_rows_keep(in, rows);
+    pl_codec_rows_keep(in, rows);
     return PARLEY_OK;
 }
 
-parley_status codec_vocoder(codec_run *run, int rows)
+parley_status pl_codec_vocoder(codec_run *run, int rows)
 {
     const pl_codec_decoder *d = run->decoder;
     pl_codec_state *s = run->state;
     pl_conv_run(run->compute, &d->voc0, s->voc0.data, rows, s->voc0_out);
-    codec_rows_keep(&s->voc0, rows);
+    pl_codec_rows_keep(&s->voc0, rows);
     tap_stage(run, 0, s->voc0_out, rows, d->shape.decoder_dim);
     pl_snake_run(run->compute, &d->stages[0].snake, s->voc0_out, rows, codec_fresh(&s->stages[0]));
     return run_stage(run, 0, rows);
