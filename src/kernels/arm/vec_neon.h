@@ -1,4 +1,6 @@
 /* 4 float32 lanes. Included by the Arm levels alone. */
+#include "kernels/body/unroll.h"
+
 #include <arm_neon.h>
 #include <stdint.h>
 #include <string.h>

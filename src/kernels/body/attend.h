@@ -29,23 +29,23 @@ INLINE void dots(const pl_attend *a, pl_type type, int head, const uint8_t *key,
 {
     vf sums[4];
     const float *q = a->q + (int64_t)head * a->width;
-#pragma GCC unroll 4
+    UNROLL(4)
     for (int h = 0; h < H; h++)
         sums[h] = vf_set1(0.0f);
     int i = 0;
     for (; i + LANES <= a->width; i += LANES) {
         vf k = kv_load(type, key, i);
-#pragma GCC unroll 4
+        UNROLL(4)
         for (int h = 0; h < H; h++)
             sums[h] = vf_fma(vf_load(q + (int64_t)h * a->width + i), k, sums[h]);
     }
     if (i < a->width) {
         vf k = kv_load_part(type, key, i, a->width - i);
-#pragma GCC unroll 4
+        UNROLL(4)
         for (int h = 0; h < H; h++)
             sums[h] = vf_fma(vf_load_part(q + (int64_t)h * a->width + i, a->width - i), k, sums[h]);
     }
-#pragma GCC unroll 4
+    UNROLL(4)
     for (int h = 0; h < H; h++)
         scores[h * PL_KV_BLOCK] = vf_reduce_add(sums[h]) * a->scale;
 }
@@ -75,24 +75,24 @@ INLINE void add_values(const pl_attend *a, pl_type type, int head, int i, const 
     vf sums[4][KV_CHUNKS];
     size_t row_bytes = pl_row_bytes(type, a->width);
     float *out = a->out + (int64_t)head * a->width + i;
-#pragma GCC unroll 4
+    UNROLL(4)
     for (int h = 0; h < H; h++)
-#pragma GCC unroll 4
-        for (int n = 0; n < N; n++)
-            sums[h][n] = vf_mul(vf_load(out + (int64_t)h * a->width + n * LANES), vf_set1(keep[h]));
+        UNROLL(4)
+    for (int n = 0; n < N; n++)
+        sums[h][n] = vf_mul(vf_load(out + (int64_t)h * a->width + n * LANES), vf_set1(keep[h]));
     for (int j = first; j < last; j++)
-#pragma GCC unroll 4
-        for (int n = 0; n < N; n++) {
-            vf v = kv_load(type, values + (size_t)j * row_bytes, i + n * LANES);
-#pragma GCC unroll 4
-            for (int h = 0; h < H; h++)
-                sums[h][n] = vf_fma(vf_set1(weights[h * PL_KV_BLOCK + j]), v, sums[h][n]);
-        }
-#pragma GCC unroll 4
+        UNROLL(4)
+    for (int n = 0; n < N; n++) {
+        vf v = kv_load(type, values + (size_t)j * row_bytes, i + n * LANES);
+        UNROLL(4)
+        for (int h = 0; h < H; h++)
+            sums[h][n] = vf_fma(vf_set1(weights[h * PL_KV_BLOCK + j]), v, sums[h][n]);
+    }
+    UNROLL(4)
     for (int h = 0; h < H; h++)
-#pragma GCC unroll 4
-        for (int n = 0; n < N; n++)
-            vf_store(out + (int64_t)h * a->width + n * LANES, sums[h][n]);
+        UNROLL(4)
+    for (int n = 0; n < N; n++)
+        vf_store(out + (int64_t)h * a->width + n * LANES, sums[h][n]);
 }
 
 /* The last values of a row whose width is no multiple of LANES. */
@@ -128,7 +128,7 @@ INLINE void attend_block(const pl_attend *a, pl_type type, int head, const uint8
         add_values_part(a, head + h, i, block + a->v_offset, first, last, scores + h * PL_KV_BLOCK, keep[h]);
 }
 
-INLINE void attend_heads(const pl_attend *a, pl_type type, int head, const int H)
+SPECIAL void attend_heads(const pl_attend *a, pl_type type, int head, const int H)
 {
     float maximum[4] = {-INFINITY, -INFINITY, -INFINITY, -INFINITY}, sum[4] = {0};
     float *out = a->out + (int64_t)head * a->width;

@@ -34,29 +34,29 @@ INLINE vf load_weights(pl_type type, const uint8_t *w, int v)
 
 INLINE void load_acc(const float *acc, vf sums[][COLUMNS], const int P, const int C)
 {
-#pragma GCC unroll 6
+    UNROLL(6)
     for (int c = 0; c < C; c++)
-#pragma GCC unroll 16
-        for (int i = 0; i < P * PV; i++)
-            sums[i][c] = vf_load(acc + c * ACC_STRIDE + i * LANES);
+        UNROLL(16)
+    for (int i = 0; i < P * PV; i++)
+        sums[i][c] = vf_load(acc + c * ACC_STRIDE + i * LANES);
 }
 
 INLINE void store_acc(float *acc, vf sums[][COLUMNS], const int P, const int C)
 {
-#pragma GCC unroll 6
+    UNROLL(6)
     for (int c = 0; c < C; c++)
-#pragma GCC unroll 16
-        for (int i = 0; i < P * PV; i++)
-            vf_store(acc + c * ACC_STRIDE + i * LANES, sums[i][c]);
+        UNROLL(16)
+    for (int i = 0; i < P * PV; i++)
+        vf_store(acc + c * ACC_STRIDE + i * LANES, sums[i][c]);
 }
 
 /* One step of the inner dimension: weights already in registers. */
 INLINE void step(vf sums[][COLUMNS], const vf *w, const float *const *x, int64_t k, const int P, const int C)
 {
-#pragma GCC unroll 6
+    UNROLL(6)
     for (int c = 0; c < C; c++) {
         vf value = vf_set1(x[c][k]);
-#pragma GCC unroll 16
+        UNROLL(16)
         for (int i = 0; i < P * PV; i++)
             sums[i][c] = vf_fma(w[i], value, sums[i][c]);
     }
@@ -66,11 +66,11 @@ INLINE void dense_step(const uint8_t *w, size_t w_stride, pl_type type, vf sums[
                        const int C)
 {
     vf weights[PL_TILE_PANELS * PV];
-#pragma GCC unroll 4
+    UNROLL(4)
     for (int p = 0; p < P; p++)
-#pragma GCC unroll 4
-        for (int v = 0; v < PV; v++)
-            weights[p * PV + v] = load_weights(type, w + (size_t)p * w_stride, v);
+        UNROLL(4)
+    for (int v = 0; v < PV; v++)
+        weights[p * PV + v] = load_weights(type, w + (size_t)p * w_stride, v);
     step(sums, weights, x, k, P, C);
 }
 
@@ -79,14 +79,14 @@ INLINE void prefetch_panels(const tile *t, const uint8_t *w, size_t bytes, const
 {
     size_t at = (size_t)(w - t->w) + AHEAD;
     uintptr_t start = (uintptr_t)t->w + at + (at >= t->w_stride ? (size_t)(P - 1) * t->w_stride : 0); /* running past the end is harmless */
-#pragma GCC unroll 4
+    UNROLL(4)
     for (int p = 0; p < P; p++)
-#pragma GCC unroll 4
-        for (size_t line = 0; line < bytes; line += 64)
-            __builtin_prefetch((const void *)(start + (size_t)p * t->w_stride + line));
+        UNROLL(4)
+    for (size_t line = 0; line < bytes; line += 64)
+        __builtin_prefetch((const void *)(start + (size_t)p * t->w_stride + line));
 }
 
-INLINE void dense_tile(const tile *t, pl_type type, const int P, const int C)
+SPECIAL void dense_tile(const tile *t, pl_type type, const int P, const int C)
 {
     const size_t step_bytes = PL_PANEL * (type == PL_F32 ? 4 : 2);
     vf sums[PL_TILE_PANELS * PV][COLUMNS];
@@ -94,14 +94,14 @@ INLINE void dense_tile(const tile *t, pl_type type, const int P, const int C)
     load_acc(t->acc, sums, P, C);
     for (int tap = 0; tap < t->taps; tap++) {
         const float *x[COLUMNS];
-#pragma GCC unroll 6
+        UNROLL(6)
         for (int c = 0; c < C; c++)
             x[c] = t->x + c * t->x_stride + tap * t->tap_stride;
         int64_t k = 0;
         for (; k + 4 <= t->width; k += 4, w += 4 * step_bytes) {
             if (C <= 2)
                 prefetch_panels(t, w, 4 * step_bytes, P);
-#pragma GCC unroll 4
+            UNROLL(4)
             for (int u = 0; u < 4; u++)
                 dense_step(w + (size_t)u * step_bytes, t->w_stride, type, sums, x, k + u, P, C);
         }
@@ -128,16 +128,16 @@ INLINE void block_sums(const tile *t, const uint8_t *w, const bool unpacked, vf 
     for (int four = 0; four < BLOCK / 4; four++) {
         if (C <= 2 && !unpacked)
             prefetch_panels(t, w + four * 64, 64, P);
-#pragma GCC unroll 4
+        UNROLL(4)
         for (int j = 0; j < 4; j++) {
             vf weights[PL_TILE_PANELS * PV];
-#pragma GCC unroll 4
+            UNROLL(4)
             for (int p = 0; p < P; p++)
-#pragma GCC unroll 4
-                for (int v = 0; v < PV; v++)
-                    weights[p * PV + v] =
-                        unpacked ? vf_load((const float *)(const void *)(w + (size_t)p * t->w_stride) + (four * 4 + j) * PL_PANEL + v * LANES)
-                                 : quants_of(w + (size_t)p * t->w_stride + four * 64, j, v);
+                UNROLL(4)
+            for (int v = 0; v < PV; v++)
+                weights[p * PV + v] =
+                    unpacked ? vf_load((const float *)(const void *)(w + (size_t)p * t->w_stride) + (four * 4 + j) * PL_PANEL + v * LANES)
+                             : quants_of(w + (size_t)p * t->w_stride + four * 64, j, v);
             step(sums, weights, x, k + four * 4 + j, P, C);
         }
     }
@@ -146,10 +146,10 @@ INLINE void block_sums(const tile *t, const uint8_t *w, const bool unpacked, vf 
 /* acc += scale of the row * sum of the block */
 INLINE void add_block(const tile *t, size_t block, vf sums[][COLUMNS], const int P, const int C)
 {
-#pragma GCC unroll 16
+    UNROLL(16)
     for (int i = 0; i < P * PV; i++) {
         vf scale = vf_load_f16(t->scales + (size_t)(i / PV) * t->scale_stride + block * PL_PANEL * 2 + (size_t)(i % PV * LANES * 2));
-#pragma GCC unroll 6
+        UNROLL(6)
         for (int c = 0; c < C; c++) {
             float *acc = t->acc + c * ACC_STRIDE + i * LANES;
             vf_store(acc, vf_fma(scale, sums[i][c], vf_load(acc)));
@@ -157,22 +157,22 @@ INLINE void add_block(const tile *t, size_t block, vf sums[][COLUMNS], const int
     }
 }
 
-INLINE void q8_tile(const tile *t, const bool unpacked, const int P, const int C)
+SPECIAL void q8_tile(const tile *t, const bool unpacked, const int P, const int C)
 {
     const uint8_t *w = t->w;
     size_t block = 0;
     for (int tap = 0; tap < t->taps; tap++) {
         const float *x[COLUMNS];
-#pragma GCC unroll 6
+        UNROLL(6)
         for (int c = 0; c < C; c++)
             x[c] = t->x + c * t->x_stride + tap * t->tap_stride;
         for (int64_t k = 0; k < t->width; k += BLOCK, block++, w += BLOCK_QUANTS * (unpacked ? 4 : 1)) {
             vf sums[PL_TILE_PANELS * PV][COLUMNS];
-#pragma GCC unroll 16
+            UNROLL(16)
             for (int i = 0; i < P * PV; i++)
-#pragma GCC unroll 6
-                for (int c = 0; c < C; c++)
-                    sums[i][c] = vf_set1(0.0f);
+                UNROLL(6)
+            for (int c = 0; c < C; c++)
+                sums[i][c] = vf_set1(0.0f);
             block_sums(t, w, unpacked, sums, x, k, P, C);
             add_block(t, block, sums, P, C);
         }

@@ -19,40 +19,40 @@ typedef void (*int8_function)(const int8_tile *t);
 /* Integer sums of one block; `at` is the block of column 0. They start with what takes the weights' offset of 128 off again. */
 INLINE void int8_block(const int8_tile *t, const uint8_t *w, int64_t at, q_acc sums[][COLUMNS], const int P, const int C)
 {
-#pragma GCC unroll 6
+    UNROLL(6)
     for (int c = 0; c < C; c++)
-#pragma GCC unroll 4
-        for (int p = 0; p < P; p++)
-            sums[p][c] = q_start(t->x_sum[at + c * t->column_blocks]);
-#pragma GCC unroll 8
+        UNROLL(4)
+    for (int p = 0; p < P; p++)
+        sums[p][c] = q_start(t->x_sum[at + c * t->column_blocks]);
+    UNROLL(8)
     for (int four = 0; four < BLOCK / 4; four++)
-#pragma GCC unroll 6
-        for (int c = 0; c < C; c++) {
-            q_in x = q_input(t->q + (at + c * t->column_blocks) * BLOCK + four * 4);
-#pragma GCC unroll 4
-            for (int p = 0; p < P; p++)
-                sums[p][c] = q_dot(sums[p][c], w + (size_t)p * t->w_stride + four * 64, x);
-        }
+        UNROLL(6)
+    for (int c = 0; c < C; c++) {
+        q_in x = q_input(t->q + (at + c * t->column_blocks) * BLOCK + four * 4);
+        UNROLL(4)
+        for (int p = 0; p < P; p++)
+            sums[p][c] = q_dot(sums[p][c], w + (size_t)p * t->w_stride + four * 64, x);
+    }
 }
 
 /* acc += (scale of the row * scale of the input) * sum */
 INLINE void int8_add_block(const int8_tile *t, size_t block, int64_t at, q_acc sums[][COLUMNS], const int P, const int C)
 {
-#pragma GCC unroll 4
+    UNROLL(4)
     for (int p = 0; p < P; p++)
-#pragma GCC unroll 4
-        for (int v = 0; v < PV; v++) {
-            vf scale = vf_load_f16(t->scales + (size_t)p * t->w_stride + block * PL_PANEL * 2 + (size_t)(v * LANES * 2));
-#pragma GCC unroll 6
-            for (int c = 0; c < C; c++) {
-                float *acc = t->acc + c * ACC_STRIDE + p * PL_PANEL + v * LANES;
-                vf both = vf_mul(scale, vf_set1(t->x_scale[at + c * t->column_blocks]));
-                vf_store(acc, vf_fma(both, q_rows(sums[p][c], v), vf_load(acc)));
-            }
+        UNROLL(4)
+    for (int v = 0; v < PV; v++) {
+        vf scale = vf_load_f16(t->scales + (size_t)p * t->w_stride + block * PL_PANEL * 2 + (size_t)(v * LANES * 2));
+        UNROLL(6)
+        for (int c = 0; c < C; c++) {
+            float *acc = t->acc + c * ACC_STRIDE + p * PL_PANEL + v * LANES;
+            vf both = vf_mul(scale, vf_set1(t->x_scale[at + c * t->column_blocks]));
+            vf_store(acc, vf_fma(both, q_rows(sums[p][c], v), vf_load(acc)));
         }
+    }
 }
 
-INLINE void int8_walk(const int8_tile *t, const int P, const int C)
+SPECIAL void int8_walk(const int8_tile *t, const int P, const int C)
 {
     const uint8_t *w = t->w;
     for (int b = 0; b < t->blocks; b++, w += BLOCK_QUANTS) {

@@ -5,7 +5,7 @@ static void quantize_block(const float *x, int8_t *q, float *scale, int32_t *sum
     enum { VECTORS = BLOCK / LANES };
     vi largest = vi_set1(0), total = vi_set1(0);
     float inverse;
-#pragma GCC unroll 8
+    UNROLL(8)
     for (int v = 0; v < VECTORS; v++)
         largest = vi_max(largest, vi_and(vi_load(x + v * LANES), vi_set1(0x7FFFFFFF)));
     *scale = block_scale(vi_reduce_max(largest), &inverse);
@@ -14,7 +14,7 @@ static void quantize_block(const float *x, int8_t *q, float *scale, int32_t *sum
         *sum = 0;
         return;
     }
-#pragma GCC unroll 8
+    UNROLL(8)
     for (int v = 0; v < VECTORS; v++) {
         vi rounded = vi_of_float(vf_mul(vf_load(x + v * LANES), vf_set1(inverse)));
         total = vi_add(total, rounded);

@@ -1,4 +1,6 @@
 /* AVX2, FMA and F16C: 8 lanes. */
+#include "kernels/body/unroll.h"
+
 #include <immintrin.h>
 #include <stdint.h>
 #include <string.h>

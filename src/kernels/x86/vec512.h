@@ -1,4 +1,6 @@
 /* 16 float32 lanes. Included by the AVX-512 levels alone. */
+#include "kernels/body/unroll.h"
+
 #include <immintrin.h>
 #include <stdint.h>
 #include <string.h>
