@@ -67,7 +67,7 @@ static void write_line(bench_run *run, const cli_buffer *line)
 static void write_heading(bench_run *run)
 {
     cli_buffer line = {0};
-    cli_appendf(&line, "%-26s %-30s %-6s %-11s %7s %10s %10s %10s %8s %8s\n", "stage", "shape", "type", "level", "threads", "ms", "least", "most",
+    cli_appendf(&line, "%-16s %-38s %-6s %-11s %7s %10s %10s %10s %8s %8s\n", "stage", "shape", "type", "level", "threads", "ms", "least", "most",
                 "GB/s", "GOP/s");
     write_line(run, &line);
     cli_buffer_free(&line);
@@ -93,7 +93,7 @@ static void add_row(void *context, const parley_bench_row *row)
 {
     bench_run *run = context;
     cli_buffer line = {0};
-    cli_appendf(&line, "%-26s %-30s %-6s %-11s %7d %10.3f %10.3f %10.3f %8.2f %8.1f\n", row->stage, row->shape, row->type, row->level,
+    cli_appendf(&line, "%-16s %-38s %-6s %-11s %7d %10.3f %10.3f %10.3f %8.2f %8.1f\n", row->stage, row->shape, row->type, row->level,
                 (int)row->threads, 1e3 * row->seconds, 1e3 * row->seconds_low, 1e3 * row->seconds_high, rate(row->gigabytes, row->seconds),
                 rate(row->giga_operations, row->seconds));
     write_line(run, &line);
