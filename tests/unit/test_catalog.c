@@ -52,11 +52,23 @@ static void check_config(const loaded *l, const golden *g)
     const tts_config *c = &l->config;
     assert_string_equal(c->model_type, g->type);
     assert_string_equal(c->model_size, g->size);
-    const int found[] = {c->talker.width,     c->talker.layers,    c->talker.heads,  c->talker.kv_heads, c->talker.ffn,
-                         c->predictor.width,  c->predictor.layers, c->has_projection, c->groups,         c->codebook_size,
-                         c->n_languages,      c->n_speakers,       c->xvector_length, pl_tokenizer_size(l->tokenizer), c->codec.codebook_width};
-    const int expected[] = {g->width,  g->layers, g->heads,     g->kv,       g->ffn,     g->predictor, g->predictor_layers, g->projection,
-                            g->groups, g->book,   g->languages, g->speakers, g->xvector, g->tokens,    g->row};
+    const int found[] = {c->talker.width,
+                         c->talker.layers,
+                         c->talker.heads,
+                         c->talker.kv_heads,
+                         c->talker.ffn,
+                         c->predictor.width,
+                         c->predictor.layers,
+                         c->has_projection,
+                         c->groups,
+                         c->codebook_size,
+                         c->n_languages,
+                         c->n_speakers,
+                         c->xvector_length,
+                         pl_tokenizer_size(l->tokenizer),
+                         c->codec.codebook_width};
+    const int expected[] = {g->width, g->layers,    g->heads,    g->kv,      g->ffn,    g->predictor, g->predictor_layers, g->projection, g->groups,
+                            g->book,  g->languages, g->speakers, g->xvector, g->tokens, g->row};
     for (size_t i = 0; i < sizeof found / sizeof *found; i++)
         if (found[i] != expected[i])
             fail_msg("%s: value %zu is %d, not %d", g->path, i, found[i], expected[i]);
@@ -215,7 +227,8 @@ static void check_codebook(const pl_tensor *sums, const pl_tensor *usage, const 
     for (int64_t i = 0; i < sums->shape[0]; i++)
         for (int64_t k = 0; k < width; k++) {
             float divisor = fmaxf(value_at(usage, i), 1e-5F);
-            assert_true(fabsf(value_at(sums, i * width + k) / divisor - value_at(rows, i * width + k)) <= 1e-6F * fabsf(value_at(rows, i * width + k)));
+            assert_true(fabsf(value_at(sums, i * width + k) / divisor - value_at(rows, i * width + k))
+                        <= 1e-6F * fabsf(value_at(rows, i * width + k)));
         }
 }
 
@@ -357,18 +370,40 @@ static void test_folders(void **state)
     } rows[] = {
         {{QWENTTS "talker-q8_0.gguf", QWENTTS "codec-f32.gguf"}, "", NULL, "ww-ww", PARLEY_OK, {NULL, NULL}},
         {{QWENTTS "talker-q8_0.gguf", QWENTTS "codec-f32.gguf"}, "/talker-q8_0.gguf", NULL, "ww-ww", PARLEY_OK, {NULL, NULL}},
-        {{QWENTTS "talker-q8_0.gguf", QWENTTS "talker-bf16.gguf", QWENTTS "codec-f32.gguf"}, "/talker-q8_0.gguf", NULL, "ww-ww", PARLEY_OK, {NULL, NULL}},
+        {{QWENTTS "talker-q8_0.gguf", QWENTTS "talker-bf16.gguf", QWENTTS "codec-f32.gguf"},
+         "/talker-q8_0.gguf",
+         NULL,
+         "ww-ww",
+         PARLEY_OK,
+         {NULL, NULL}},
         {{QTS, MODELS "tts_a_base/speech_tokenizer"}, "", NULL, "ttt-t", PARLEY_OK, {NULL, NULL}},
         {{QTS, MODELS "tts_a_base/speech_tokenizer"}, "/model-bf16.gguf", NULL, "ttt-t", PARLEY_OK, {NULL, NULL}},
         {{QWENTTS "talker-q8_0.gguf"}, "/talker-q8_0.gguf", NULL, NULL, PARLEY_MISSING, {"--codec", "talker-q8_0.gguf"}},
         {{QWENTTS "talker-q8_0.gguf"}, "", NULL, NULL, PARLEY_MISSING, {"--codec", NULL}},
         {{QWENTTS "codec-f32.gguf"}, "", NULL, NULL, PARLEY_MISSING, {"talker", NULL}},
-        {{QWENTTS "talker-q8_0.gguf", QWENTTS "codec-f32.gguf", QWENTTS "codec-q8_0.gguf"}, "/talker-q8_0.gguf", NULL, NULL, PARLEY_MISSING,
+        {{QWENTTS "talker-q8_0.gguf", QWENTTS "codec-f32.gguf", QWENTTS "codec-q8_0.gguf"},
+         "/talker-q8_0.gguf",
+         NULL,
+         NULL,
+         PARLEY_MISSING,
          {"codec-f32.gguf and codec-q8_0.gguf", "--codec"}},
-        {{QWENTTS "talker-q8_0.gguf", QWENTTS "codec-f32.gguf", QWENTTS "codec-q8_0.gguf"}, "", NULL, NULL, PARLEY_ARGUMENT,
+        {{QWENTTS "talker-q8_0.gguf", QWENTTS "codec-f32.gguf", QWENTTS "codec-q8_0.gguf"},
+         "",
+         NULL,
+         NULL,
+         PARLEY_ARGUMENT,
          {"codec-f32.gguf", "codec-q8_0.gguf"}},
-        {{QWENTTS "talker-q8_0.gguf", QWENTTS "codec-f32.gguf", QWENTTS "codec-q8_0.gguf"}, "", QWENTTS "codec-q8_0.gguf", "ww-ww", PARLEY_OK, {NULL, NULL}},
-        {{QWENTTS "talker-q8_0.gguf", QWENTTS "talker-bf16.gguf"}, "", QWENTTS "codec-q8_0.gguf", NULL, PARLEY_ARGUMENT,
+        {{QWENTTS "talker-q8_0.gguf", QWENTTS "codec-f32.gguf", QWENTTS "codec-q8_0.gguf"},
+         "",
+         QWENTTS "codec-q8_0.gguf",
+         "ww-ww",
+         PARLEY_OK,
+         {NULL, NULL}},
+        {{QWENTTS "talker-q8_0.gguf", QWENTTS "talker-bf16.gguf"},
+         "",
+         QWENTTS "codec-q8_0.gguf",
+         NULL,
+         PARLEY_ARGUMENT,
          {"talker-bf16.gguf", "talker-q8_0.gguf"}},
         {{QWENTTS "talker-q8_0.gguf"}, "", QWENTTS "talker-bf16.gguf", NULL, PARLEY_MISSING, {"no codec", "talker-bf16.gguf"}},
     };
@@ -423,8 +458,11 @@ static void test_probe(void **state)
     static const struct {
         const char *path;
         bool ours;
-    } rows[] = {{MODELS "tts_a_base", true}, {MODELS "tts_a_base/speech_tokenizer", true}, {QTS, true},
-                {QWENTTS "codec-f32.gguf", true}, {TEST_DATA "/quants", false}};
+    } rows[] = {{MODELS "tts_a_base", true},
+                {MODELS "tts_a_base/speech_tokenizer", true},
+                {QTS, true},
+                {QWENTTS "codec-f32.gguf", true},
+                {TEST_DATA "/quants", false}};
     (void)state;
     parley_allocator allocator = pl_default_allocator();
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -438,8 +476,7 @@ static void test_probe(void **state)
 /* Every allocation fails once: a clean error, nothing lost. */
 static void test_no_memory(void **state)
 {
-    static const tts_open rows[] = {{.path = MODELS "tts_a_base"},
-                                    {.path = QTS, .codec_path = QWENTTS "codec-q8_0.gguf"}};
+    static const tts_open rows[] = {{.path = MODELS "tts_a_base"}, {.path = QTS, .codec_path = QWENTTS "codec-q8_0.gguf"}};
     (void)state;
     for (size_t i = 0; i < 2; i++) {
         parley_status status = PARLEY_MEMORY;
@@ -461,9 +498,9 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),      cmocka_unit_test(test_names),         cmocka_unit_test(test_qwentts_equals_hf),
-        cmocka_unit_test(test_qts_equals_hf), cmocka_unit_test(test_lone_parts),   cmocka_unit_test(test_needed_parts),
-        cmocka_unit_test(test_folders),      cmocka_unit_test(test_memory),        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_goldens),       cmocka_unit_test(test_names),      cmocka_unit_test(test_qwentts_equals_hf),
+        cmocka_unit_test(test_qts_equals_hf), cmocka_unit_test(test_lone_parts), cmocka_unit_test(test_needed_parts),
+        cmocka_unit_test(test_folders),       cmocka_unit_test(test_memory),     cmocka_unit_test(test_probe),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
