@@ -85,8 +85,14 @@ static inline bool add_file(memory_model *m, const char *path, const char *name)
 
 static inline bool add_model(memory_model *m, const char *folder)
 {
-    static const char *const names[] = {"config.json", "generation_config.json",       "vocab.json", "merges.txt", "tokenizer_config.json",
-                                        "model.safetensors", "speech_tokenizer/config.json", "speech_tokenizer/model.safetensors"};
+    static const char *const names[] = {"config.json",
+                                        "generation_config.json",
+                                        "vocab.json",
+                                        "merges.txt",
+                                        "tokenizer_config.json",
+                                        "model.safetensors",
+                                        "speech_tokenizer/config.json",
+                                        "speech_tokenizer/model.safetensors"};
     char path[512];
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         snprintf(path, sizeof path, "%s/%s", folder, names[i]);

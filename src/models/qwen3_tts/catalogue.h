@@ -176,7 +176,8 @@ typedef struct tensor_row {
 
 #define HF_PROJECTION "talker.code_predictor.small_to_mtp_projection"
 #define GGML_PROJECTION                                                                                                                              \
-    "code_pred.mtp_proj|code_pred.small_to_mtp_projection|talker.code_predictor.small_to_mtp_projection|small_to_mtp_projection|code_pred.small_to_mtp"
+    "code_pred.mtp_proj|code_pred.small_to_mtp_projection|talker.code_predictor.small_to_mtp_projection|"                                            \
+    "small_to_mtp_projection|code_pred.small_to_mtp"
 
 #define F(type, member) offsetof(type, member)
 #define B(member)       F(tts_block_tensors, member)

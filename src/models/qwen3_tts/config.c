@@ -121,8 +121,8 @@ static void deduce_kind(tts_config *config)
 {
     if (!*config->model_type)
         config->model_type = config->n_speakers > 0 ? "custom_voice" : config->has_speaker_encoder ? "base" : "voice_design";
-    if (!*config->model_size)
-        config->model_size = config->has_projection ? "1b7" : "0b6";
+    if (!*config->model_size && config->predictor.width > 0)
+        config->model_size = config->predictor.width != config->talker.width ? "1b7" : "0b6";
 }
 
 static parley_status read_talker_values(reader *r)

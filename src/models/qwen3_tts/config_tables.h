@@ -171,14 +171,14 @@ static const tts_row encoder_rows[] = {
 
 #define DECODER_ONLY(at)                                                                                                                             \
     {at "hidden_act", NULL, "silu"}, {at "attention_bias", NULL, "false"}, {at "sliding_window", NULL, "null"},                                      \
-        {at "layer_types", NULL, "full_attention|"}, {at "rope_scaling.rope_type", NULL, "default"}, {at "rope_scaling.type", NULL, "default"},      \
+        {at "layer_types", NULL, "full_attention|[]"}, {at "rope_scaling.rope_type", NULL, "default"}, {at "rope_scaling.type", NULL, "default"},    \
         {at "no_repeat_ngram_size", NULL, "0"}, {at "encoder_no_repeat_ngram_size", NULL, "0"}, {at "min_p", NULL, "0"},                             \
         {at "typical_p", NULL, "1"}, {at "epsilon_cutoff", NULL, "0"}, {at "eta_cutoff", NULL, "0"}, {at "num_beams", NULL, "1"},                    \
         {at "num_beam_groups", NULL, "1"}, {at "num_return_sequences", NULL, "1"}, {at "penalty_alpha", NULL, "0"},                                  \
-        {at "diversity_penalty", NULL, "0"}, {at "encoder_repetition_penalty", NULL, "1"}, {at "bad_words_ids", NULL, ""},                           \
-        {at "force_words_ids", NULL, ""}, {at "sequence_bias", NULL, ""}, {at "forced_bos_token_id", NULL, ""},                                      \
-        {at "forced_eos_token_id", NULL, ""}, {at "begin_suppress_tokens", NULL, ""}, {at "exponential_decay_length_penalty", NULL, ""},             \
-        {at "guidance_scale", NULL, "1"}, {at "min_length", NULL, "0"}, {at "watermarking_config", NULL, ""}, {at "top_h", NULL, ""}
+        {at "diversity_penalty", NULL, "0"}, {at "encoder_repetition_penalty", NULL, "1"}, {at "bad_words_ids", NULL, "[]"},                         \
+        {at "force_words_ids", NULL, "[]"}, {at "sequence_bias", NULL, "[]"}, {at "forced_bos_token_id", NULL, "null"},                              \
+        {at "forced_eos_token_id", NULL, "null"}, {at "begin_suppress_tokens", NULL, "[]"}, {at "exponential_decay_length_penalty", NULL, "null"},   \
+        {at "guidance_scale", NULL, "1"}, {at "min_length", NULL, "0"}, {at "watermarking_config", NULL, "null"}, {at "top_h", NULL, "null"}
 
 /* Generation settings in the sub-configurations are defaults of the two networks (spec 1.4). Those that every call of the reference sets have no
  * effect; the others must be neutral. */
@@ -191,8 +191,8 @@ static const tts_only talker_only[] = {
 static const tts_only predictor_only[] = {
     DECODER_ONLY(PREDICTOR("")),
     {PREDICTOR("repetition_penalty"), NULL, "1"},
-    {PREDICTOR("suppress_tokens"), NULL, ""},
-    {PREDICTOR("eos_token_id"), NULL, ""},
+    {PREDICTOR("suppress_tokens"), NULL, "[]"},
+    {PREDICTOR("eos_token_id"), NULL, "null"},
     {PREDICTOR("min_new_tokens"), NULL, "0"},
 };
 

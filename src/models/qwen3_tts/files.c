@@ -275,7 +275,7 @@ static parley_status scan_folder(opening *o, pl_source *source, unsigned wanted)
     PL_TRY(pl_source_list(source, &names, &count, o->error));
     for (size_t i = 0; i < count; i++) {
         pl_bytes bytes;
-        if (pl_source_map(source, names[i], &bytes, o->error) != PARLEY_OK || !pl_is_gguf(bytes))
+        if (pl_source_map(source, names[i], &bytes, NULL) != PARLEY_OK || !pl_is_gguf(bytes))
             continue;
         found++;
         PL_TRY(scan_gguf(o, source, names[i], wanted));
@@ -283,7 +283,9 @@ static parley_status scan_folder(opening *o, pl_source *source, unsigned wanted)
     bool codec = has(source, "speech_tokenizer/", "config.json");
     if (codec && (wanted & BIT(TTS_CODEC)))
         PL_TRY(open_hf_codec(o, source, "speech_tokenizer/"));
-    if (!found && !codec)
+    /* A model whose config.json is missing is not taken for the codec that lies in it. */
+    bool model = (wanted & ~BIT(TTS_CODEC)) && (has_weights(source, "") || has(source, "", "vocab.json"));
+    if (!found && (!codec || model))
         return pl_fail(o->error, PARLEY_MISSING, "%s: neither config.json nor a GGUF file is there", pl_source_name(source));
     return PARLEY_OK;
 }

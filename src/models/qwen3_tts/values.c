@@ -226,6 +226,10 @@ static void show(const cJSON *value, shown *out)
     show_scalar(value, out);
     if (!cJSON_IsArray(value))
         return;
+    if (!value->child) {
+        snprintf(out->text, sizeof out->text, "[]");
+        return;
+    }
     shown first = {""}, item;
     size_t length = 0;
     bool equal = true;
