@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MOST_TOKENS = 1 << 22, SHOWN = 60 };
+enum { MOST_TOKENS = 1 << 22, MOST_ADDED = 1 << 16, SHOWN = 60 };
 
 typedef struct builder {
     pl_tokenizer *t;
@@ -99,15 +99,17 @@ int32_t pl_tokenizer_find(const pl_tokenizer *tokenizer, pl_span spelling)
 static parley_status take_size(builder *b)
 {
     size_t size = b->v->n_tokens;
+    if (size > MOST_TOKENS)
+        return pl_fail(b->error, PARLEY_FORMAT, "a vocabulary of %zu tokens, more than %d", size, MOST_TOKENS);
     for (size_t i = 0; i < b->v->n_added; i++) {
         int32_t id = b->v->added[i].id;
-        if (id < 0 || id >= MOST_TOKENS)
-            return pl_fail(b->error, PARLEY_FORMAT, "added token %zu has id %d, not 0 to %d", i, (int)id, MOST_TOKENS - 1);
+        if (id < 0 || (size_t)id >= b->v->n_tokens + MOST_ADDED)
+            return pl_fail(b->error, PARLEY_FORMAT, "added token %zu has id %d, expected 0 to %zu", i, (int)id, b->v->n_tokens + MOST_ADDED - 1);
         if ((size_t)id >= size)
             size = (size_t)id + 1;
     }
-    if (size == 0 || size > MOST_TOKENS)
-        return pl_fail(b->error, PARLEY_FORMAT, "a vocabulary of %zu tokens, expected 256 to %d", size, MOST_TOKENS);
+    if (size == 0)
+        return pl_fail(b->error, PARLEY_FORMAT, "a vocabulary of 0 tokens, expected 256 or more");
     b->t->size = (uint32_t)size;
     return PARLEY_OK;
 }

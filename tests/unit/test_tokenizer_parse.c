@@ -73,7 +73,7 @@ static void bad_vocab(void **state)
         {", \"ab\": 1.5}", 8, "whole number"},
         {", \"ab\": 01}", 8, "whole number"},
         {", \"ab\": 99999999999}", 8, "whole number"},
-        {", \"ab\": 4194304}", 8, "whole number from 0 to 4194303"},
+        {", \"ab\": 4194303}", 8, "whole number from 0 to"},
         {", \"ab\": \"256\"}", 8, "whole number"},
         {", \"ab\": 255}", 7, "two tokens with id 255"},
         {", \"\": 256}", 5, "empty spelling"},
@@ -98,7 +98,7 @@ static void bad_vocab(void **state)
     expect_refusal(text_of("{}"), "", "", PARLEY_FORMAT, 0, "vocabulary of 0 tokens");
     expect_refusal(text_of(""), "", "", PARLEY_FORMAT, 0, "'{'");
     expect_refusal(text_of("  [1]"), "", "", PARLEY_FORMAT, 2, "'{'");
-    expect_refusal(text_of("{\"a\": 4194303}"), "", "", PARLEY_FORMAT, 0, "no token for byte 0x00");
+    expect_refusal(text_of("{\"a\": 65536}"), "", "", PARLEY_FORMAT, 0, "no token for byte 0x00");
 }
 
 static void escapes_in_spellings(void **state)
@@ -180,6 +180,7 @@ static void config(void **state)
         {"{\"added_tokens_decoder\": {\"3x\": {}}}", PARLEY_FORMAT, 31, "an id"},
         {"{\"added_tokens_decoder\": {\"007\": {}}}", PARLEY_FORMAT, 32, "an id"},
         {"{\"added_tokens_decoder\": {\"9999999\": {}}}", PARLEY_FORMAT, 36, "an id"},
+        {"{\"added_tokens_decoder\": {\"70000\": {\"content\": \"x\", \"special\": true}}}", PARLEY_FORMAT, 0, "id 70000"},
         {"{\"added_tokens_decoder\": {\"300\": {\"special\": true}}}", PARLEY_FORMAT, 50, "\"content\""},
         {"{\"added_tokens_decoder\": {}, \"added_tokens_decoder\": {}}", PARLEY_FORMAT, 52, "not two"},
         {"{\"added_tokens_decoder\": {}", PARLEY_FORMAT, 27, "',' or '}'"},
