@@ -163,7 +163,7 @@ static parley_status check_flags(const pl_json *json, const pl_added_token *toke
                                                    : NULL;
     if (unsupported)
         return pl_fail_at(json->error, PARLEY_UNSUPPORTED, json->at, "%s: added token %d '%.*s' has %s true, expected false", config_name,
-                          (int)token->id, (int)(token->content.length < 60 ? token->content.length : 60), token->content.text, unsupported);
+                          (int)token->id, pl_shown(token->content), token->content.text, unsupported);
     return PARLEY_OK;
 }
 

@@ -162,6 +162,44 @@ static void repair_puts_back_96_merges(void **state)
     free(kept);
 }
 
+/* The same on the small vocabulary, whose '#' merges are its last but for some. */
+static void repair_of_a_small_vocabulary(void **state)
+{
+    (void)state;
+    vocabulary_files files = small_files();
+    pl_tokenizer *whole = open_files(files);
+    pl_span tokens[600] = {0}, merges[600];
+    size_t n_merges = 0, dropped = 0;
+    for (int32_t id = 0; id < 500; id++) { /* spelled again from the bytes */
+        static char spellings[500][128];
+        pl_span bytes = pl_token_bytes(whole, id);
+        for (size_t i = 0; i < bytes.length; i++)
+            for (uint32_t point = 33; point < 324; point++)
+                if (pl_byte_of(point) == (unsigned char)bytes.text[i])
+                    tokens[id].length += pl_utf8_put(point, spellings[id] + tokens[id].length);
+        tokens[id].text = spellings[id];
+    }
+    for (const char *line = strchr(files.merges.text, '\n') + 1, *end; (end = strchr(line, '\n')); line = end + 1) {
+        merges[n_merges] = (pl_span){line, (size_t)(end - line)};
+        n_merges += line[0] != '#';
+        dropped += line[0] == '#';
+    }
+    assert_true(dropped > 0);
+    pl_vocabulary vocabulary = {.tokens = tokens, .n_tokens = 500, .merges = merges, .n_merges = n_merges, .repair_merges = true};
+    pl_tokenizer *repaired = build(&vocabulary);
+    for (size_t i = 0; i <= whole->merges.mask; i++) {
+        const pl_merge *merge = &whole->merges.slots[i];
+        if (merge->product == UINT32_MAX)
+            continue;
+        const pl_merge *other = pl_merges_find(&repaired->merges, merge->left, merge->right);
+        assert_non_null(other);
+        assert_int_equal(other->rank, merge->rank);
+    }
+    pl_tokenizer_close(repaired);
+    pl_tokenizer_close(whole);
+    free_files(files);
+}
+
 static void finding_tokens(void **state)
 {
     const arrays *a = *state;
@@ -365,6 +403,7 @@ int main(void)
         cmocka_unit_test(arrays_give_the_same_ids),
         cmocka_unit_test(repair_leaves_whole_merges_alone),
         cmocka_unit_test(repair_puts_back_96_merges),
+        cmocka_unit_test(repair_of_a_small_vocabulary),
         cmocka_unit_test(finding_tokens),
         cmocka_unit_test(bytes_of_tokens),
         cmocka_unit_test(memory_is_modest),
