@@ -33,19 +33,19 @@ static panel_rows rows_of_panel(const pl_matrix *m, const pl_pack_map *map, int 
 }
 
 /* Sources may lie at any address. A `word` of the source becomes an `element` of the panel. */
-#define PACK_ELEMENTS(name, word, element, convert)                                                                                                  \
-    static void name(element *out, const uint8_t *source, const pl_pack_map *map, const panel_rows *rows)                                            \
-    {                                                                                                                                                \
-        for (int t = 0; t < map->taps; t++)                                                                                                          \
-            for (int c = 0; c < map->width; c++, out += PL_PANEL) {                                                                                  \
-                int64_t column = t * map->stride_tap + c * map->stride_c;                                                                            \
-                for (int r = 0; r < PL_PANEL; r++) {                                                                                                 \
-                    word w = 0;                                                                                                                      \
-                    if (r < rows->count)                                                                                                             \
-                        memcpy(&w, source + (rows->start[r] + column) * (int64_t)sizeof w, sizeof w);                                                \
-                    out[r] = convert(w);                                                                                                             \
-                }                                                                                                                                    \
-            }                                                                                                                                        \
+#define PACK_ELEMENTS(name, word, element, convert)                                                       \
+    static void name(element *out, const uint8_t *source, const pl_pack_map *map, const panel_rows *rows) \
+    {                                                                                                     \
+        for (int t = 0; t < map->taps; t++)                                                               \
+            for (int c = 0; c < map->width; c++, out += PL_PANEL) {                                       \
+                int64_t column = t * map->stride_tap + c * map->stride_c;                                 \
+                for (int r = 0; r < PL_PANEL; r++) {                                                      \
+                    word w = 0;                                                                           \
+                    if (r < rows->count)                                                                  \
+                        memcpy(&w, source + (rows->start[r] + column) * (int64_t)sizeof w, sizeof w);     \
+                    out[r] = convert(w);                                                                  \
+                }                                                                                         \
+            }                                                                                             \
     }
 #define AS_IT_IS(w) (w)
 

@@ -5,29 +5,52 @@
 #include <string.h>
 #include <utf8proc.h>
 
-/* Ascending; test_normalise holds every code point of them against utf8proc. */
-static const struct {
+typedef struct range {
     uint32_t first, last;
-} inert[] = {
+} range;
+
+/* Ascending; test_normalise holds every code point of them against utf8proc. */
+static const range inert[] = {
     {0x0000, 0x02FF}, {0x03A3, 0x0482}, {0x0488, 0x052F}, {0x0671, 0x06D5},   {0x10D0, 0x1160},   {0x1E00, 0x1F15},
     {0x2002, 0x2064}, {0x20A0, 0x20C0}, {0x212C, 0x218B}, {0x2190, 0x2328},   {0x232B, 0x2426},   {0x2460, 0x2ADB},
     {0x3000, 0x3029}, {0x3041, 0x3096}, {0x309B, 0x30FF}, {0x3131, 0x318E},   {0x3190, 0x31E3},   {0x3220, 0xA48C},
     {0xAC00, 0xD7A3}, {0xE000, 0xF8FF}, {0xFF01, 0xFFBE}, {0x1F300, 0x1F6D7}, {0x1F900, 0x1FA53}, {0x20000, 0x2A6DF},
 };
 
-bool pl_nfc_inert(uint32_t point)
+/* Marks that came with Unicode 10 to 15. The reference's NFC has the combining classes of Unicode 9, so it leaves these where they are, as starters
+ * that join with nothing, and its ids are what counts. Ascending. */
+static const range late_marks[] = {
+    {0x07FD, 0x07FD},   {0x0898, 0x089F},   {0x08CA, 0x08D3},   {0x09FE, 0x09FE},   {0x0C3C, 0x0C3C},   {0x0D3B, 0x0D3C},
+    {0x0EBA, 0x0EBA},   {0x1715, 0x1715},   {0x1ABF, 0x1ACE},   {0x1DF6, 0x1DFA},   {0xA82C, 0xA82C},   {0x10D24, 0x10D27},
+    {0x10EAB, 0x10EAC}, {0x10EFD, 0x10EFF}, {0x10F46, 0x10F50}, {0x10F82, 0x10F85}, {0x11070, 0x11070}, {0x1133B, 0x1133B},
+    {0x1145E, 0x1145E}, {0x11839, 0x1183A}, {0x1193D, 0x1193E}, {0x11943, 0x11943}, {0x119E0, 0x119E0}, {0x11A34, 0x11A34},
+    {0x11A47, 0x11A47}, {0x11A99, 0x11A99}, {0x11D42, 0x11D42}, {0x11D44, 0x11D45}, {0x11D97, 0x11D97}, {0x11F41, 0x11F42},
+    {0x16FF0, 0x16FF1}, {0x1E08F, 0x1E08F}, {0x1E130, 0x1E136}, {0x1E2AE, 0x1E2AE}, {0x1E2EC, 0x1E2EF}, {0x1E4EC, 0x1E4EF},
+};
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static bool in_ranges(const range *ranges, size_t count, uint32_t point)
 {
-    if (point <= inert[0].last)
-        return true;
-    size_t low = 1, high = sizeof inert / sizeof inert[0];
+    size_t low = 0, high = count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (point > inert[middle].last)
+        if (point > ranges[middle].last)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < sizeof inert / sizeof inert[0] && point >= inert[low].first;
+    return low < count && point >= ranges[low].first;
+}
+
+bool pl_nfc_late_mark(uint32_t point)
+{
+    return in_ranges(late_marks, COUNT(late_marks), point);
+}
+
+bool pl_nfc_inert(uint32_t point)
+{
+    return point <= inert[0].last || in_ranges(inert, COUNT(inert), point) || pl_nfc_late_mark(point);
 }
 
 void pl_normaliser_init(pl_normaliser *normaliser, const parley_allocator *allocator)
@@ -43,17 +66,20 @@ void pl_normaliser_free(pl_normaliser *normaliser)
     pl_buffer_free(&normaliser->text);
 }
 
-/* End of the inert characters from `at` on; `*last` is where the last of them begins, or `at`. */
+/* End of the inert characters from `at` on; `*last` is where those end that nothing behind them can join with: before the last one, unless that is a
+ * late mark. */
 static size_t inert_run(pl_span text, size_t at, size_t *last)
 {
+    size_t length;
     *last = at;
     while (at < text.length) {
-        size_t length;
         if (!pl_nfc_inert(pl_utf8_get(text.text + at, &length)))
             break;
         *last = at;
         at += length;
     }
+    if (*last < at && pl_nfc_late_mark(pl_utf8_get(text.text + *last, &length)))
+        *last = at;
     return at;
 }
 

@@ -21,4 +21,7 @@ parley_status pl_nfc(pl_normaliser *normaliser, pl_span text, pl_span *out, parl
  * common scripts; false says nothing. */
 bool pl_nfc_inert(uint32_t point);
 
+/* A mark that Unicode has added since the reference's tables were made; inert. */
+bool pl_nfc_late_mark(uint32_t point);
+
 #endif

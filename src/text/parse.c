@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { HIGHEST_ID = (1 << 22) - 1 };
+enum { HIGHEST_ID = (1 << 22) - 1, HOLES = 1 << 16 };
 
 static const char vocab_name[] = "vocab.json", merges_name[] = "merges.txt", config_name[] = "tokenizer_config.json";
 
@@ -12,6 +12,7 @@ typedef struct parser {
     pl_arena strings; /* those with escapes */
     pl_span *tokens;  /* [capacity], by id */
     size_t n_tokens, capacity;
+    uint32_t highest_id; /* that the size of the file can be worth, with some holes: a short file must not make us take much memory */
     pl_span *merges;
     size_t n_merges, merges_capacity;
     pl_added_token *added;
@@ -51,7 +52,7 @@ static parley_status take_token(parser *p, pl_json *json)
     uint32_t id;
     PL_TRY(pl_json_key(json, &spelling));
     size_t at = json->at;
-    PL_TRY(pl_json_whole(json, HIGHEST_ID, &id));
+    PL_TRY(pl_json_whole(json, p->highest_id, &id));
     void *tokens = p->tokens;
     if (!grow(p->allocator, &tokens, &p->capacity, id, sizeof(pl_span)))
         return no_memory(p);
@@ -71,6 +72,7 @@ static parley_status parse_vocab(parser *p, pl_span text)
     bool first = true, more;
     PL_TRY(pl_json_start(&json, vocab_name, text, &p->strings, p->error));
     PL_TRY(pl_json_enter(&json, '{'));
+    p->highest_id = text.length < HIGHEST_ID - HOLES ? (uint32_t)text.length + HOLES : HIGHEST_ID;
     for (;;) {
         PL_TRY(pl_json_next(&json, '}', &first, &more));
         if (!more)
@@ -161,7 +163,7 @@ static parley_status check_flags(const pl_json *json, const pl_added_token *toke
                                                    : NULL;
     if (unsupported)
         return pl_fail_at(json->error, PARLEY_UNSUPPORTED, json->at, "%s: added token %d '%.*s' has %s true, expected false", config_name,
-                          (int)token->id, (int)(token->content.length < 60 ? token->content.length : 60), token->content.text, unsupported);
+                          (int)token->id, pl_shown(token->content), token->content.text, unsupported);
     return PARLEY_OK;
 }
 

@@ -2,7 +2,7 @@
 
 #include <utf8proc.h>
 
-/* Kinds of ASCII: s space, n line end, 0 number, u and l letters, . the rest. */
+/* Kinds of ASCII: space, line end, number, upper and lower case. */
 #define S PL_SPACE
 #define E (PL_SPACE | PL_LINE_END)
 #define N PL_NUMBER

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { MOST_TOKENS = 1 << 22, SHOWN = 60 };
+enum { MOST_TOKENS = 1 << 22, MOST_ADDED = 1 << 16, SHOWN = 60 };
 
 typedef struct builder {
     pl_tokenizer *t;
@@ -23,9 +23,14 @@ static uint64_t position_in(pl_text_file file, pl_span span)
     return file.bytes.length && at >= begin && at - begin <= file.bytes.length ? at - begin : 0;
 }
 
-static int shown(pl_span span)
+int pl_shown(pl_span spelling)
 {
-    return (int)(span.length < SHOWN ? span.length : SHOWN);
+    if (spelling.length <= SHOWN)
+        return (int)spelling.length;
+    int length = SHOWN;
+    while (length > 0 && ((unsigned char)spelling.text[length] & 0xC0) == 0x80)
+        length--;
+    return length;
 }
 
 static parley_status no_memory(const builder *b)
@@ -99,15 +104,17 @@ int32_t pl_tokenizer_find(const pl_tokenizer *tokenizer, pl_span spelling)
 static parley_status take_size(builder *b)
 {
     size_t size = b->v->n_tokens;
+    if (size > MOST_TOKENS)
+        return pl_fail(b->error, PARLEY_FORMAT, "a vocabulary of %zu tokens, more than %d", size, MOST_TOKENS);
     for (size_t i = 0; i < b->v->n_added; i++) {
         int32_t id = b->v->added[i].id;
-        if (id < 0 || id >= MOST_TOKENS)
-            return pl_fail(b->error, PARLEY_FORMAT, "added token %zu has id %d, not 0 to %d", i, (int)id, MOST_TOKENS - 1);
+        if (id < 0 || (size_t)id >= b->v->n_tokens + MOST_ADDED)
+            return pl_fail(b->error, PARLEY_FORMAT, "added token %zu has id %d, expected 0 to %zu", i, (int)id, b->v->n_tokens + MOST_ADDED - 1);
         if ((size_t)id >= size)
             size = (size_t)id + 1;
     }
-    if (size == 0 || size > MOST_TOKENS)
-        return pl_fail(b->error, PARLEY_FORMAT, "a vocabulary of %zu tokens, expected 256 to %d", size, MOST_TOKENS);
+    if (size == 0)
+        return pl_fail(b->error, PARLEY_FORMAT, "a vocabulary of 0 tokens, expected 256 or more");
     b->t->size = (uint32_t)size;
     return PARLEY_OK;
 }
@@ -118,14 +125,14 @@ static parley_status check_added(const builder *b, const pl_added_token *token)
     if (content.length == 0 || pl_utf8_check(content.text, content.length) != content.length)
         return pl_fail(b->error, PARLEY_FORMAT, "added token %d is %s", (int)token->id, content.length ? "no valid UTF-8" : "empty");
     if (b->added[token->id])
-        return pl_fail(b->error, PARLEY_FORMAT, "two added tokens have id %d: '%.*s' and '%.*s'", (int)token->id, shown(*b->added[token->id]),
-                       b->added[token->id]->text, shown(content), content.text);
+        return pl_fail(b->error, PARLEY_FORMAT, "two added tokens have id %d: '%.*s' and '%.*s'", (int)token->id, pl_shown(*b->added[token->id]),
+                       b->added[token->id]->text, pl_shown(content), content.text);
     if ((size_t)token->id >= b->v->n_tokens)
         return PARLEY_OK;
     pl_span plain = b->v->tokens[token->id];
     if (plain.length && (plain.length != content.length || memcmp(plain.text, content.text, plain.length) != 0))
         return pl_fail(b->error, PARLEY_FORMAT, "id %d is both added token '%.*s' and another token of the vocabulary", (int)token->id,
-                       shown(content), content.text);
+                       pl_shown(content), content.text);
     return PARLEY_OK;
 }
 
@@ -143,8 +150,8 @@ static parley_status take_added(builder *b)
         PL_TRY(check_added(b, token));
         b->added[token->id] = &token->content;
         if (!pl_added_put(&b->t->added, token->content, token->id))
-            return pl_fail(b->error, PARLEY_FORMAT, "two added tokens are spelled '%.*s': ids %d and %d", shown(token->content), token->content.text,
-                           (int)pl_added_find(&b->t->added, token->content), (int)token->id);
+            return pl_fail(b->error, PARLEY_FORMAT, "two added tokens are spelled '%.*s': ids %d and %d", pl_shown(token->content),
+                           token->content.text, (int)pl_added_find(&b->t->added, token->content), (int)token->id);
     }
     return PARLEY_OK;
 }
@@ -195,7 +202,7 @@ static parley_status take_token(builder *b, uint32_t id)
     size_t slot = slot_of(t, (pl_span){bytes, length});
     if (t->by_bytes[slot] != PL_NO_TOKEN)
         return pl_fail_at(b->error, PARLEY_FORMAT, position_in(b->tokens_file, spelling), "%s: tokens %u and %u are both spelled '%.*s'",
-                          b->tokens_file.name, (unsigned)t->by_bytes[slot], (unsigned)id, shown(spelling), spelling.text);
+                          b->tokens_file.name, (unsigned)t->by_bytes[slot], (unsigned)id, pl_shown(spelling), spelling.text);
     t->by_bytes[slot] = id;
     return PARLEY_OK;
 }
@@ -207,7 +214,7 @@ static parley_status check_one_id(const builder *b)
         const pl_added_token *token = &b->v->added[i];
         uint32_t other = token_of_spelling(b->t, token->content);
         if (other != PL_NO_TOKEN)
-            return pl_fail(b->error, PARLEY_FORMAT, "'%.*s' is both token %u and added token %d", shown(token->content), token->content.text,
+            return pl_fail(b->error, PARLEY_FORMAT, "'%.*s' is both token %u and added token %d", pl_shown(token->content), token->content.text,
                            (unsigned)other, (int)token->id);
     }
     return PARLEY_OK;
@@ -235,7 +242,7 @@ static parley_status bad_merge(const builder *b, size_t index, const char *reaso
     pl_span merge = b->v->merges[index];
     bool text = pl_utf8_check(merge.text, merge.length) == merge.length;
     return pl_fail_at(b->error, PARLEY_FORMAT, position_in(b->merges_file, merge), "%s: merge %zu '%.*s': %s", b->merges_file.name, index,
-                      text ? shown(merge) : 0, merge.text, reason);
+                      text ? pl_shown(merge) : 0, merge.text, reason);
 }
 
 /* `scratch` holds as many bytes as the longest merge. */

@@ -29,6 +29,9 @@ typedef struct pl_text_file {
 parley_status pl_vocabulary_build(const parley_allocator *allocator, const pl_vocabulary *vocabulary, pl_text_file tokens_file,
                                   pl_text_file merges_file, pl_tokenizer **tokenizer, parley_error *error);
 
+/* How many bytes of a spelling an error text shows: whole characters. */
+int pl_shown(pl_span spelling);
+
 /* The token, not an added one, of these bytes; PL_NO_TOKEN when there is none. */
 uint32_t pl_token_of_bytes(const pl_tokenizer *tokenizer, pl_span bytes);
 

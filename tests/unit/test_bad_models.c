@@ -1,5 +1,5 @@
-/* Damaged model files (golden/gguf_bad) through the public interface: each leads to one of the outcomes that its row allows, within memory of twice the
- * files plus 4 MiB; rows that must work give the good file's codes. */
+/* Damaged model files (golden/gguf_bad) through the public interface: each leads to one of the outcomes that its row allows, within memory of twice
+ * the files plus 4 MiB; rows that must work give the good file's codes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,9 +43,7 @@ static const char *field(const cJSON *row, const char *key)
 static bool expects(const cJSON *row, const char *outcome)
 {
     const cJSON *item;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItem(row, "expect"))
-        if (strcmp(item->valuestring, outcome) == 0)
-            return true;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItem(row, "expect")) if (strcmp(item->valuestring, outcome) == 0) return true;
     return false;
 }
 
@@ -135,7 +133,8 @@ static void test_every_row(void **state)
     check_ok(run(TEST_DATA "/models/tts_a_custom", false, NULL, good_hf, &error), &error);
     int wrong = 0, rows = 0;
     const cJSON *row;
-    cJSON_ArrayForEach(row, table) {
+    cJSON_ArrayForEach(row, table)
+    {
         char path[700];
         snprintf(path, sizeof path, "%s/%s", GGUF_BAD_FILES, field(row, "file"));
         bool gguf = strstr(field(row, "file"), ".gguf") != NULL;

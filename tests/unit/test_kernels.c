@@ -19,11 +19,11 @@ static void run_checks(parley_cpu level)
     }
 }
 
-#define LEVEL_TEST(name, level)                                                                                                                      \
-    static void name(void **state)                                                                                                                   \
-    {                                                                                                                                                \
-        (void)state;                                                                                                                                 \
-        run_checks(level);                                                                                                                           \
+#define LEVEL_TEST(name, level)    \
+    static void name(void **state) \
+    {                              \
+        (void)state;               \
+        run_checks(level);         \
     }
 LEVEL_TEST(scalar, PARLEY_CPU_SCALAR)
 LEVEL_TEST(avx2, PARLEY_CPU_AVX2)

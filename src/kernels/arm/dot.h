@@ -22,7 +22,7 @@ INLINE q_in q_input(const int8_t *x)
 }
 INLINE q_acc q_dot(q_acc acc, const uint8_t *w, q_in x)
 {
-UNROLL(4)
+    UNROLL(4)
     for (int i = 0; i < 4; i++)
         acc.part[i] = vdotq_s32(acc.part[i], q_weights(w + i * 16), x);
     return acc;

@@ -24,7 +24,7 @@ INLINE q_in q_input(const int8_t *x)
 }
 INLINE q_acc q_dot(q_acc acc, const uint8_t *w, q_in x)
 {
-UNROLL(4)
+    UNROLL(4)
     for (int i = 0; i < 4; i++) {
         int8x16_t rows = q_weights(w + i * 16);
         acc.part[2 * i] = vpadalq_s16(acc.part[2 * i], vmull_s8(vget_low_s8(rows), x));

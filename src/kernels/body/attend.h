@@ -145,19 +145,19 @@ SPECIAL void attend_heads(const pl_attend *a, pl_type type, int head, const int 
         }
 }
 
-#define ATTEND(name, type)                                                                                                                           \
-    static void name##_1(const pl_attend *a, int head)                                                                                               \
-    {                                                                                                                                                \
-        attend_heads(a, type, head, 1);                                                                                                              \
-    }                                                                                                                                                \
-    static void name##_2(const pl_attend *a, int head)                                                                                               \
-    {                                                                                                                                                \
-        attend_heads(a, type, head, 2);                                                                                                              \
-    }                                                                                                                                                \
-    static void name##_4(const pl_attend *a, int head)                                                                                               \
-    {                                                                                                                                                \
-        if (KV_HEADS == 4)                                                                                                                           \
-            attend_heads(a, type, head, 4);                                                                                                          \
+#define ATTEND(name, type)                             \
+    static void name##_1(const pl_attend *a, int head) \
+    {                                                  \
+        attend_heads(a, type, head, 1);                \
+    }                                                  \
+    static void name##_2(const pl_attend *a, int head) \
+    {                                                  \
+        attend_heads(a, type, head, 2);                \
+    }                                                  \
+    static void name##_4(const pl_attend *a, int head) \
+    {                                                  \
+        if (KV_HEADS == 4)                             \
+            attend_heads(a, type, head, 4);            \
     }
 ATTEND(attend_f32, PL_F32)
 ATTEND(attend_f16, PL_F16)

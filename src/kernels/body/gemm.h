@@ -182,28 +182,28 @@ SPECIAL void q8_tile(const tile *t, const bool unpacked, const int P, const int 
 /* ------------------------------------------------------------------ tables of tiles */
 
 /* A tile exists where its sums fit the registers; the others are never asked for. */
-#define TILE(name, body, arg, P, C)                                                                                                                  \
-    static void name##_##P##x##C(const tile *t)                                                                                                      \
-    {                                                                                                                                                \
-        if (P * PV * C <= ACC_MAX)                                                                                                                   \
-            body(t, arg, P, C);                                                                                                                      \
+#define TILE(name, body, arg, P, C)             \
+    static void name##_##P##x##C(const tile *t) \
+    {                                           \
+        if (P * PV * C <= ACC_MAX)              \
+            body(t, arg, P, C);                 \
     }
-#define TILE_ROW(name, body, arg, P)                                                                                                                 \
-    TILE(name, body, arg, P, 1)                                                                                                                      \
-    TILE(name, body, arg, P, 2)                                                                                                                      \
-    TILE(name, body, arg, P, 3)                                                                                                                      \
-    TILE(name, body, arg, P, 4)                                                                                                                      \
-    TILE(name, body, arg, P, 5)                                                                                                                      \
+#define TILE_ROW(name, body, arg, P) \
+    TILE(name, body, arg, P, 1)      \
+    TILE(name, body, arg, P, 2)      \
+    TILE(name, body, arg, P, 3)      \
+    TILE(name, body, arg, P, 4)      \
+    TILE(name, body, arg, P, 5)      \
     TILE(name, body, arg, P, 6)
-#define TILE_NAMES(name, P)                                                                                                                          \
-    {                                                                                                                                                \
-        name##_##P##x1, name##_##P##x2, name##_##P##x3, name##_##P##x4, name##_##P##x5, name##_##P##x6                                               \
+#define TILE_NAMES(name, P)                                                                            \
+    {                                                                                                  \
+        name##_##P##x1, name##_##P##x2, name##_##P##x3, name##_##P##x4, name##_##P##x5, name##_##P##x6 \
     }
 /* By log2(panels) and columns - 1. */
-#define TILES(name, body, arg)                                                                                                                       \
-    TILE_ROW(name, body, arg, 1)                                                                                                                     \
-    TILE_ROW(name, body, arg, 2)                                                                                                                     \
-    TILE_ROW(name, body, arg, 4)                                                                                                                     \
+#define TILES(name, body, arg)   \
+    TILE_ROW(name, body, arg, 1) \
+    TILE_ROW(name, body, arg, 2) \
+    TILE_ROW(name, body, arg, 4) \
     static const tile_function name[3][COLUMNS] = {TILE_NAMES(name, 1), TILE_NAMES(name, 2), TILE_NAMES(name, 4)};
 
 TILES(tiles_f32, dense_tile, PL_F32)

@@ -62,11 +62,11 @@ SPECIAL void int8_walk(const int8_tile *t, const int P, const int C)
     }
 }
 
-#define INT8_TILE(P, C)                                                                                                                              \
-    static void int8_##P##x##C(const int8_tile *t)                                                                                                   \
-    {                                                                                                                                                \
-        if (P <= (C == 1 ? Q_ALONE : Q_PANELS) && C <= Q_COLUMNS)                                                                                    \
-            int8_walk(t, P, C);                                                                                                                      \
+#define INT8_TILE(P, C)                                           \
+    static void int8_##P##x##C(const int8_tile *t)                \
+    {                                                             \
+        if (P <= (C == 1 ? Q_ALONE : Q_PANELS) && C <= Q_COLUMNS) \
+            int8_walk(t, P, C);                                   \
     }
 #define INT8_ROW(P) INT8_TILE(P, 1) INT8_TILE(P, 2) INT8_TILE(P, 3) INT8_TILE(P, 4) INT8_TILE(P, 5) INT8_TILE(P, 6)
 INT8_ROW(1)

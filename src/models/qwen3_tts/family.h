@@ -10,12 +10,12 @@ extern const pl_family pl_family_qwen3_tts;
 /* An open model; immutable. */
 typedef struct tts_model {
     pl_environment env;
-    pl_arena arena;             /* packed weights, tables */
+    pl_arena arena; /* packed weights, tables */
     tts_files files;
     tts_config config;
     tts_tensors tensors;
     tts_network network;
-    pl_tokenizer *tokenizer;    /* NULL with PARLEY_PARTS_CODEC */
+    pl_tokenizer *tokenizer; /* NULL with PARLEY_PARTS_CODEC */
     parley_parts parts;
     parley_info info;
 } tts_model;

@@ -6,16 +6,16 @@
 #include "models/qwen3_tts/tensors.h"
 
 typedef struct tts_network {
-    pl_tensor text_embedding;           /* [text_vocabulary, text_width], in the file */
-    pl_linear fc1, fc2;                 /* text projection: fc2(silu(fc1(x))) */
-    pl_tensor codec_embedding;          /* [codec_vocabulary, width], in the file */
+    pl_tensor text_embedding;  /* [text_vocabulary, text_width], in the file */
+    pl_linear fc1, fc2;        /* text projection: fc2(silu(fc1(x))) */
+    pl_tensor codec_embedding; /* [codec_vocabulary, width], in the file */
     pl_transformer talker;
-    pl_linear codec_head;               /* [codec_vocabulary, width] */
-    pl_tensor *predictor_embeddings;    /* [groups - 1] of [codebook_size, talker width], in the file */
-    pl_linear projection;               /* talker width -> predictor width; w.data NULL: identity */
+    pl_linear codec_head;            /* [codec_vocabulary, width] */
+    pl_tensor *predictor_embeddings; /* [groups - 1] of [codebook_size, talker width], in the file */
+    pl_linear projection;            /* talker width -> predictor width; w.data NULL: identity */
     pl_transformer predictor;
-    pl_linear *predictor_heads;         /* [groups - 1] of [codebook_size, predictor width] */
-    pl_codec_decoder *codec;            /* NULL: not there */
+    pl_linear *predictor_heads; /* [groups - 1] of [codebook_size, predictor width] */
+    pl_codec_decoder *codec;    /* NULL: not there */
     uint64_t packed_bytes;
 } tts_network;
 

@@ -6,9 +6,9 @@
 
 /* What of the prompt is a voice, resolved and checked. */
 typedef struct tts_voice {
-    const tts_speaker *speaker;     /* NULL: none */
-    const float *xvector;           /* [talker width]; NULL: none */
-    const int32_t *ref_codes;       /* [ref_frames][groups]; NULL: none */
+    const tts_speaker *speaker; /* NULL: none */
+    const float *xvector;       /* [talker width]; NULL: none */
+    const int32_t *ref_codes;   /* [ref_frames][groups]; NULL: none */
     int64_t ref_frames;
     const char *ref_text;
 } tts_voice;
@@ -18,18 +18,18 @@ enum { TTS_NO_TEXT = -1, TTS_NO_CODEC = -1, TTS_XVECTOR = -2, TTS_FIRST_REF = -3
 
 /* One position: a projected text row plus a codec row. */
 typedef struct tts_position {
-    int32_t text;   /* index into `projected`, or TTS_NO_TEXT */
-    int32_t codec;  /* row of the codec embedding, TTS_NO_CODEC, TTS_XVECTOR, or TTS_FIRST_REF - f: sum of reference frame f */
+    int32_t text;  /* index into `projected`, or TTS_NO_TEXT */
+    int32_t codec; /* row of the codec embedding, TTS_NO_CODEC, TTS_XVECTOR, or TTS_FIRST_REF - f: sum of reference frame f */
 } tts_position;
 
 typedef struct tts_prompt {
     pl_ids text_ids, instruct_ids, ref_ids; /* of the whole templated strings */
-    pl_ids projected;               /* text ids whose projection is needed; the first TTS_FIXED are pad, bos, eos */
-    tts_position *positions;        /* [length] */
+    pl_ids projected;                       /* text ids whose projection is needed; the first TTS_FIXED are pad, bos, eos */
+    tts_position *positions;                /* [length] */
     int32_t length;
-    int32_t *trailing;              /* [n_trailing]: indices into `projected`, fed along with the frames; pad behind them */
+    int32_t *trailing; /* [n_trailing]: indices into `projected`, fed along with the frames; pad behind them */
     int32_t n_trailing;
-    int32_t text_length;            /* ids of the text alone */
+    int32_t text_length; /* ids of the text alone */
 } tts_prompt;
 
 typedef struct tts_prompt_input {
@@ -37,8 +37,8 @@ typedef struct tts_prompt_input {
     const pl_tokenizer *tokenizer;
     pl_tokenize_options tokenizing;
     pl_span text;
-    const char *instruct;           /* NULL: none */
-    int32_t language;               /* codec row; -1: automatic */
+    const char *instruct; /* NULL: none */
+    int32_t language;     /* codec row; -1: automatic */
     parley_layout layout;
     tts_voice voice;
 } tts_prompt_input;
