@@ -19,7 +19,7 @@ typedef enum parley_layout { PARLEY_LAYOUT_STREAMING, PARLEY_LAYOUT_FULL } parle
 /* Element type of the talker's key and value cache. q8_0 needs a head dimension that 32 divides. */
 typedef enum parley_kv { PARLEY_KV_F32, PARLEY_KV_F16, PARLEY_KV_BF16, PARLEY_KV_Q8_0 } parley_kv;
 
-/* Arithmetic of quantised matrices: float32, or 8-bit activations where the processor level has them. */
+/* Arithmetic of q8_0 matrices: float32, or activations rounded to 8 bits. All other matrices are computed in float32. */
 typedef enum parley_activations { PARLEY_ACTIVATIONS_F32, PARLEY_ACTIVATIONS_INT8 } parley_activations;
 
 /* What bounds the number of frames: a budget from the length of the text (at least 75 + 16 a text id, at most max_new_tokens - 1), or max_frames. */
@@ -72,7 +72,7 @@ typedef struct parley_tts_options {
     size_t teacher_frames;
     /* computing */
     parley_kv kv;                   /* default PARLEY_KV_F16 */
-    parley_activations activations; /* default PARLEY_ACTIVATIONS_INT8 */
+    parley_activations activations; /* default: INT8 where the level has integer dot products (avx512vnni, dotprod, i8mm), else F32 */
     int32_t chunk_frames;           /* most frames that the codec takes at once (it starts with one, then doubles), 1..64; default 8 */
     bool pcm;                       /* default true; false: codes only, the codec is not run */
     bool exact_cut;                 /* with reference codes: hold the PCM until the number of frames is known, since the reference's rule for

@@ -24,3 +24,8 @@ const pl_kernels *pl_kernels_for(parley_cpu level)
             return tables[i];
     return NULL;
 }
+
+bool pl_int8_pays(parley_cpu level)
+{
+    return level == PARLEY_CPU_AVX512VNNI || level == PARLEY_CPU_DOTPROD || level == PARLEY_CPU_I8MM;
+}

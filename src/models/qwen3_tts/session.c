@@ -18,7 +18,8 @@ static parley_sampling sampling_of(bool sample, float temperature, float top_p, 
 
 static void options_init(const void *model, parley_tts_options *options)
 {
-    const tts_config *c = &((const tts_model *)model)->config;
+    const tts_model *m = model;
+    const tts_config *c = &m->config;
     const tts_generation *g = &c->generation;
     bool base = c->model_type && strcmp(c->model_type, "base") == 0;
     *options = (parley_tts_options){.size = sizeof *options,
@@ -26,7 +27,7 @@ static void options_init(const void *model, parley_tts_options *options)
                                     .language = "auto",
                                     .layout = base ? PARLEY_LAYOUT_STREAMING : PARLEY_LAYOUT_FULL,
                                     .kv = PARLEY_KV_F16,
-                                    .activations = PARLEY_ACTIVATIONS_INT8,
+                                    .activations = pl_int8_pays(m->env.kernels->level) ? PARLEY_ACTIVATIONS_INT8 : PARLEY_ACTIVATIONS_F32,
                                     .chunk_frames = 8,
                                     .pcm = true};
     options->talker = sampling_of(g->do_sample, g->temperature, g->top_p, g->top_k, g->repetition_penalty);
