@@ -116,9 +116,12 @@ typedef enum parley_splitter { PARLEY_SPLITTER_QWEN2, PARLEY_SPLITTER_MISTRAL } 
 
 /* What of a model is needed; the rest is neither required nor loaded. */
 typedef enum parley_parts {
-    PARLEY_PARTS_ALL,  /* everything that synthesis needs */
-    PARLEY_PARTS_TEXT, /* the tokenizer alone */
-    PARLEY_PARTS_CODEC /* the codec's decoder alone */
+    PARLEY_PARTS_ALL,           /* everything that synthesis needs */
+    PARLEY_PARTS_TEXT,          /* the tokenizer alone */
+    PARLEY_PARTS_CODEC,         /* the codec's decoder alone */
+    PARLEY_PARTS_SPEAKER,       /* the speaker encoder alone */
+    PARLEY_PARTS_CODEC_ENCODER, /* the codec's encoder alone */
+    PARLEY_PARTS_CLONE          /* everything that synthesis needs, the speaker encoder and the codec's encoder */
 } parley_parts;
 
 typedef struct parley_open_options {
@@ -177,6 +180,7 @@ typedef struct parley_info {
     const char *dialect;    /* "hf", "qwentts", "qts"; several joined by "+" */
     const char *model_type; /* "base", "custom_voice", "voice_design", "" */
     const char *model_size; /* "0b6", "1b7", "" */
+    const char *identity;   /* what voices depend on: type, size, length of vectors, groups and size of codebooks, as one word */
     bool has_talker, has_predictor, has_speaker_encoder, has_codec, has_tokenizer;
     const char *const *languages; /* as --language takes them, dialects left out; "auto" is always possible and not listed */
     size_t n_languages;

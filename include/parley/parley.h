@@ -27,7 +27,9 @@
 #ifndef PARLEY_H
 #define PARLEY_H
 
+#include <parley/audio.h>
 #include <parley/core.h>
 #include <parley/tts.h>
+#include <parley/voice.h>
 
 #endif

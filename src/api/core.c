@@ -31,7 +31,7 @@ static parley_status complete(const parley_open_options *given, parley_open_opti
     *options = *given;
     if (options->threads < 1 || options->threads > MOST_THREADS)
         return pl_fail(error, PARLEY_ARGUMENT, "threads: %" PRId32 ", expected 1 to %d", options->threads, MOST_THREADS);
-    if (options->parts > PARLEY_PARTS_CODEC)
+    if (options->parts > PARLEY_PARTS_CLONE)
         return pl_fail(error, PARLEY_ARGUMENT, "parts: %d is no parley_parts", (int)options->parts);
     if (options->cpu > PARLEY_CPU_I8MM)
         return pl_fail(error, PARLEY_ARGUMENT, "cpu: %d is no parley_cpu", (int)options->cpu);

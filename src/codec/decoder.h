@@ -27,10 +27,6 @@ typedef struct pl_snake_tensors {
     pl_tensor alpha, beta; /* [channels] */
 } pl_snake_tensors;
 
-typedef struct pl_conv_tensors {
-    pl_tensor weight, bias;
-} pl_conv_tensors;
-
 /* Views of all weights in upstream's shapes (row-major); the family fills them in. data NULL: absent. */
 typedef struct pl_codec_tensors {
     pl_tensor *codebooks;              /* [groups] of [codebook_size, codebook_width]: sums, or final rows when usages[i].data is NULL */

@@ -26,6 +26,11 @@ static inline int pl_conv_history(const pl_conv *conv)
 
 /* ------------------------------------------------------------------ loading */
 
+/* Views of a layer's weights in upstream's shapes; bias.data NULL: none. */
+typedef struct pl_conv_tensors {
+    pl_tensor weight, bias;
+} pl_conv_tensors;
+
 /* Where packed weights go, and who is told that a tensor's mapped bytes are not needed any more. */
 typedef struct pl_loader {
     pl_arena *arena; /* the model's */

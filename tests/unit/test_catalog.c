@@ -232,7 +232,7 @@ static void check_codebook(const pl_tensor *sums, const pl_tensor *usage, const 
         }
 }
 
-static void equal_encoders(const tts_encoder_tensors *a, const tts_encoder_tensors *b, const tts_encoder_shape *s)
+static void equal_encoders(const pl_encoder_tensors *a, const pl_encoder_tensors *b, const pl_encoder_shape *s)
 {
     equal_pairs(&a->conv0, &b->conv0);
     equal_pairs(&a->conv1, &b->conv1);
@@ -269,9 +269,9 @@ static void test_qts_equals_hf(void **state)
     assert_int_equal(load(&(tts_open){.path = MODELS "tts_a_base"}, &a), PARLEY_OK);
     assert_int_equal(load(&(tts_open){.path = QTS, .codec_path = MODELS "tts_a_base"}, &b), PARLEY_OK);
     equal_models(&a.tensors, &b.tensors, &a.config);
-    const tts_speaker_tensors *x = &a.tensors.speaker, *y = &b.tensors.speaker;
+    const pl_speaker_tensors *x = &a.tensors.speaker, *y = &b.tensors.speaker;
     equal_pairs(&x->conv0, &y->conv0);
-    for (int i = 0; i < TTS_SPEAKER_BLOCKS; i++) {
+    for (int i = 0; i < PL_SPEAKER_BLOCKS; i++) {
         equal_pairs(&x->blocks[i].tdnn1, &y->blocks[i].tdnn1);
         equal_pairs(&x->blocks[i].tdnn2, &y->blocks[i].tdnn2);
         equal_pairs(&x->blocks[i].se1, &y->blocks[i].se1);

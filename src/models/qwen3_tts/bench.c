@@ -230,7 +230,7 @@ static parley_status run_all(bench *b, parley_error *error)
 parley_status pl_tts_bench(const void *model, const parley_bench_options *options, pl_report_row report, void *context, parley_error *error)
 {
     bench b = {.m = model, .o = options, .report = report, .context = context};
-    if (b.m->parts != PARLEY_PARTS_ALL)
+    if (!b.m->network.codec || !b.m->tokenizer)
         return pl_fail(error, PARLEY_STATE, "the model was opened without its talker");
     parley_status status = run_all(&b, error);
     release(&b);

@@ -127,8 +127,8 @@ static const group groups[GROUP_COUNT] = {
     [PREDICTOR_REST] = {TTS_PREDICTOR, .base = 0},
     [PREDICTOR_BLOCK] = {TTS_PREDICTOR, false, AT(predictor_blocks), true, P_LAYERS, 0, sizeof(tts_block_tensors), 0},
     [SPEAKER_REST] = {TTS_SPEAKER, .base = AT(speaker)},
-    [SPEAKER_BLOCK] = {TTS_SPEAKER, false, AT(speaker.blocks), false, TTS_SPEAKER_BLOCKS, 0, sizeof(struct tts_speaker_block), 0},
-    [SPEAKER_RES] = {TTS_SPEAKER, false, AT(speaker.blocks), false, TTS_SPEAKER_BLOCKS, S_GROUPS, sizeof(struct tts_speaker_block),
+    [SPEAKER_BLOCK] = {TTS_SPEAKER, false, AT(speaker.blocks), false, PL_SPEAKER_BLOCKS, 0, sizeof(struct pl_speaker_block_tensors), 0},
+    [SPEAKER_RES] = {TTS_SPEAKER, false, AT(speaker.blocks), false, PL_SPEAKER_BLOCKS, S_GROUPS, sizeof(struct pl_speaker_block_tensors),
                      sizeof(pl_conv_tensors)},
     [CODEC] = {TTS_CODEC, .base = AT(codec)},
     [CODEC_BOOK] = {TTS_CODEC, false, AT(codec.codebooks), true, 0, 0, 0, 0},
@@ -145,8 +145,8 @@ static const group groups[GROUP_COUNT] = {
     [ENCODER_BOOKS] = {TTS_CODEC, true, AT(encoder.codebooks), true, E_GROUPS_REST, 0, sizeof(pl_tensor), 0},
     [ENCODER_USAGE] = {TTS_CODEC, true, AT(encoder.usages), true, 0, 0, 0, 0},
     [ENCODER_USAGES] = {TTS_CODEC, true, AT(encoder.usages), true, E_GROUPS_REST, 0, sizeof(pl_tensor), 0},
-    [ENCODER_BLOCK] = {TTS_CODEC, true, AT(encoder.blocks), true, E_LAYERS, 0, sizeof(struct tts_encoder_block), 0},
-    [ENCODER_STAGE] = {TTS_CODEC, true, AT(encoder.stages), false, E_STAGES, 0, sizeof(struct tts_encoder_stage), 0},
+    [ENCODER_BLOCK] = {TTS_CODEC, true, AT(encoder.blocks), true, E_LAYERS, 0, sizeof(struct pl_encoder_block_tensors), 0},
+    [ENCODER_STAGE] = {TTS_CODEC, true, AT(encoder.stages), false, E_STAGES, 0, sizeof(struct pl_encoder_stage_tensors), 0},
 };
 
 /* Members of a pair have the shape's first size (of a transposed convolution its second) as bias, or alpha and beta of one shape. */
@@ -186,11 +186,11 @@ typedef struct tensor_row {
 #define CS(member)      F(struct pl_codec_stage_tensors, member)
 #define CN(member)      (CS(units[0].member) - CS(units))
 #define CT(member)      F(pl_codec_tensors, member)
-#define SB(member)      F(struct tts_speaker_block, member)
-#define SR(member)      F(tts_speaker_tensors, member)
-#define EB(member)      F(struct tts_encoder_block, member)
-#define ES(member)      F(struct tts_encoder_stage, member)
-#define ER(member)      F(tts_encoder_tensors, member)
+#define SB(member)      F(struct pl_speaker_block_tensors, member)
+#define SR(member)      F(pl_speaker_tensors, member)
+#define EB(member)      F(struct pl_encoder_block_tensors, member)
+#define ES(member)      F(struct pl_encoder_stage_tensors, member)
+#define ER(member)      F(pl_encoder_tensors, member)
 
 #define CAUSAL_BLOCK(group, hf, ggml, width, q_rows, kv_rows, head, ffn)                                                                             \
     {group, ONE, NEEDED, B(norm1), hf "input_layernorm.weight", ggml "attn_norm.weight", {width}},                                                   \

@@ -261,14 +261,14 @@ static void speaker_defaults(reader *r)
 {
     const tts_container *c = r->files->part[TTS_SPEAKER];
     const speaker_names *n = &speaker_names_of[c->dialect];
-    tts_speaker_shape *s = &r->config->speaker;
+    pl_speaker_shape *s = &r->config->speaker;
     s->channels = shape_or(pl_tts_dim(c, n->first, 3, 0), 512);
     s->mels = shape_or(pl_tts_dim(c, n->first, 3, 1), 128);
     s->se_channels = shape_or(pl_tts_dim(c, n->se, 3, 0), 128);
     s->mfa_channels = shape_or(pl_tts_dim(c, n->mfa, 3, 0), 1536);
     s->attention_channels = shape_or(pl_tts_dim(c, n->asp, 3, 0), 128);
     int64_t group = pl_tts_dim(c, n->res, 3, 0);
-    s->scale = group > 0 && s->channels / group >= 2 && s->channels / group <= TTS_MAX_SCALE ? (int)(s->channels / group) : 8;
+    s->scale = group > 0 && s->channels / group >= 2 && s->channels / group <= PL_SPEAKER_MAX_SCALE ? (int)(s->channels / group) : 8;
     r->config->xvector_length = shape_or(pl_tts_dim(c, n->fc, 3, 0), 1024);
 }
 
@@ -335,7 +335,7 @@ static parley_status check_codec(reader *r)
 
 static parley_status read_encoder(reader *r)
 {
-    tts_encoder_shape *e = &r->config->encoder;
+    pl_encoder_shape *e = &r->config->encoder;
     PL_TRY(pl_tts_values_only(&r->values, encoder_only, COUNT(encoder_only)));
     PL_TRY(pl_tts_values_read(&r->values, encoder_rows, COUNT(encoder_rows), r->config));
     PL_TRY(check_transformer(r, &e->transformer, "codec encoder"));

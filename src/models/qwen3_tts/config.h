@@ -2,8 +2,9 @@
 #ifndef PL_MODELS_QWEN3_TTS_CONFIG_H
 #define PL_MODELS_QWEN3_TTS_CONFIG_H
 
-#include "codec/decoder.h"
+#include "codec/encoder.h"
 #include "nn/transformer.h"
+#include "voice/speaker.h"
 
 typedef struct tts_language {
     const char *name; /* lower case */
@@ -22,18 +23,6 @@ typedef struct tts_generation {
     float temperature, top_p, repetition_penalty, sub_temperature, sub_top_p;
     int32_t top_k, sub_top_k, max_new_tokens;
 } tts_generation;
-
-/* The codec's encoder (spec 1.7): codes from reference audio. */
-typedef struct tts_encoder_shape {
-    int groups, codebook_size, codebook_width; /* groups: those that are used, the semantic one included */
-    int filters, width;                        /* channels behind the first convolution; of the transformer */
-    pl_transformer_shape transformer;
-    int n_ratios, ratios[PL_CODEC_MAX_RATES]; /* strides as they are applied: 4 5 6 8 */
-} tts_encoder_shape;
-
-typedef struct tts_speaker_shape {
-    int channels, mfa_channels, attention_channels, se_channels, scale, mels; /* 0 when absent */
-} tts_speaker_shape;
 
 typedef struct tts_config {
     const char *model_type; /* "base", "custom_voice", "voice_design"; "" where no part tells */
@@ -55,12 +44,12 @@ typedef struct tts_config {
     /* speaker encoder: of use from the cloning issue on; its vector's length is needed for voices given as vectors */
     bool has_speaker_encoder;
     int32_t xvector_length; /* = talker width for Base; 0 where the model takes none */
-    tts_speaker_shape speaker;
+    pl_speaker_shape speaker;
     /* codec */
     bool has_codec;
     pl_codec_shape codec;
     bool has_encoder;
-    tts_encoder_shape encoder;
+    pl_encoder_shape encoder;
 } tts_config;
 
 #endif

@@ -121,7 +121,7 @@ static const tts_row generation_rows[] = {
 static const tts_row speaker_rows[] = {
     {FIELD(xvector_length), TTS_INT, TTS_OPTIONAL, WIDTH, SPEAKER("enc_dim"), {Q "spk_enc.embedding_length", Q "speaker_encoder.embedding_length"}},
     {FIELD(speaker.mels), TTS_INT, TTS_OPTIONAL, WIDTH, SPEAKER("mel_dim"), {NULL}},
-    {FIELD(speaker.scale), TTS_INT, TTS_OPTIONAL, 2, TTS_MAX_SCALE, SPEAKER("enc_res2net_scale"), {NULL}},
+    {FIELD(speaker.scale), TTS_INT, TTS_OPTIONAL, 2, PL_SPEAKER_MAX_SCALE, SPEAKER("enc_res2net_scale"), {NULL}},
     {FIELD(speaker.se_channels), TTS_INT, TTS_OPTIONAL, WIDTH, SPEAKER("enc_se_channels"), {NULL}},
     {FIELD(speaker.attention_channels), TTS_INT, TTS_OPTIONAL, WIDTH, SPEAKER("enc_attention_channels"), {NULL}},
 };

@@ -22,13 +22,18 @@ static tts_open files_of(const pl_location *location, bool any)
                       .any = any};
 }
 
+static bool needs_text(parley_parts parts)
+{
+    return parts == PARLEY_PARTS_ALL || parts == PARLEY_PARTS_CLONE || parts == PARLEY_PARTS_TEXT;
+}
+
 static parley_status load(tts_model *m, const pl_location *location, parley_error *error)
 {
     tts_open what = files_of(location, false);
     tts_resolve how = {.needed = location->parts};
     PL_TRY(pl_tts_files_open(&m->env.allocator, &what, &m->files, error));
     PL_TRY(pl_tts_config_read(&m->files, &m->config, error));
-    if (location->parts != PARLEY_PARTS_CODEC)
+    if (needs_text(location->parts))
         PL_TRY(pl_tts_tokenizer_open(&m->env.allocator, &m->files, &m->config, &m->tokenizer, error));
     if (location->parts != PARLEY_PARTS_TEXT)
         PL_TRY(pl_tts_tensors_resolve(&m->files, &m->config, &how, &m->tensors, error));

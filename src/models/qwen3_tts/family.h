@@ -15,7 +15,7 @@ typedef struct tts_model {
     tts_config config;
     tts_tensors tensors;
     tts_network network;
-    pl_tokenizer *tokenizer; /* NULL with PARLEY_PARTS_CODEC */
+    pl_tokenizer *tokenizer; /* NULL where the parts that were opened have no text */
     parley_parts parts;
     parley_info info;
 } tts_model;

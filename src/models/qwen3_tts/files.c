@@ -409,11 +409,15 @@ static parley_status search_beside(opening *o, const char *path, unsigned missin
 
 /* ------------------------------------------------------------------ opening */
 
+/* The parts that each use cannot do without. */
+static const unsigned parts_of_use[] = {
+    [PARLEY_PARTS_ALL] = ALL_PARTS & ~BIT(TTS_SPEAKER), [PARLEY_PARTS_TEXT] = BIT(TTS_TOKENIZER),      [PARLEY_PARTS_CODEC] = BIT(TTS_CODEC),
+    [PARLEY_PARTS_SPEAKER] = BIT(TTS_SPEAKER),          [PARLEY_PARTS_CODEC_ENCODER] = BIT(TTS_CODEC), [PARLEY_PARTS_CLONE] = ALL_PARTS,
+};
+
 static unsigned wanted_parts(const tts_open *what)
 {
-    if (what->any || what->needed == PARLEY_PARTS_ALL)
-        return ALL_PARTS;
-    return what->needed == PARLEY_PARTS_TEXT ? BIT(TTS_TOKENIZER) : BIT(TTS_CODEC);
+    return what->any || what->needed == PARLEY_PARTS_ALL ? ALL_PARTS : parts_of_use[what->needed];
 }
 
 static unsigned missing_parts(const tts_files *files, unsigned needed)
@@ -460,7 +464,7 @@ static parley_status open_all(opening *o, const tts_open *what)
     PL_TRY(scan(o, files->source, codec_apart ? wanted & ~BIT(TTS_CODEC) : wanted));
     if (codec_apart)
         PL_TRY(open_codec(o, what->codec_path));
-    return what->any ? PARLEY_OK : complete(o, what, wanted & ~BIT(TTS_SPEAKER));
+    return what->any ? PARLEY_OK : complete(o, what, parts_of_use[what->needed]);
 }
 
 parley_status pl_tts_files_open(const parley_allocator *allocator, const tts_open *what, tts_files *files, parley_error *error)

@@ -112,6 +112,15 @@ static void copy_numbers(const tts_files *files, const tts_config *config, parle
     }
 }
 
+/* What a voice of this model can be used with. */
+static parley_status name_identity(pl_arena *arena, parley_info *info, parley_error *error)
+{
+    char text[160];
+    snprintf(text, sizeof text, "qwen3_tts-%.32s-%.16s-v%d-g%d-c%d", info->model_type[0] ? info->model_type : "codec", info->model_size,
+             (int)info->xvector_length, (int)info->groups, (int)info->codebook_size);
+    return copy_text(arena, text, &info->identity, error);
+}
+
 parley_status pl_tts_info(pl_arena *arena, const tts_files *files, const tts_config *config, const tts_network *network, parley_info *info,
                           parley_error *error)
 {
@@ -119,6 +128,7 @@ parley_status pl_tts_info(pl_arena *arena, const tts_files *files, const tts_con
     copy_numbers(files, config, info);
     PL_TRY(copy_text(arena, config->model_type, &info->model_type, error));
     PL_TRY(copy_text(arena, config->model_size, &info->model_size, error));
+    PL_TRY(name_identity(arena, info, error));
     PL_TRY(name_dialects(arena, files, &info->dialect, error));
     PL_TRY(list_languages(arena, config, info, error));
     PL_TRY(list_speakers(arena, config, info, error));

@@ -73,12 +73,17 @@ parley_status pl_tts_network_load(pl_arena *arena, pl_pool *pool, tts_files *fil
 {
     pl_loader loader = {.arena = arena, .pool = pool, .done = drop, .context = files};
     *network = (tts_network){0};
-    if (parts == PARLEY_PARTS_ALL) {
+    bool speech = parts == PARLEY_PARTS_ALL || parts == PARLEY_PARTS_CLONE;
+    if (speech) {
         PL_TRY(load_talker(&loader, config, tensors, network, error));
         PL_TRY(load_predictor(&loader, config, tensors, network, error));
     }
-    if (parts != PARLEY_PARTS_TEXT && config->has_codec)
+    if ((speech || parts == PARLEY_PARTS_CODEC) && config->has_codec)
         PL_TRY(pl_codec_decoder_load(&loader, &config->codec, &tensors->codec, &network->codec, error));
+    if ((parts == PARLEY_PARTS_SPEAKER || parts == PARLEY_PARTS_CLONE) && config->has_speaker_encoder)
+        PL_TRY(pl_speaker_load(&loader, &config->speaker, &tensors->speaker, &network->speaker, error));
+    if ((parts == PARLEY_PARTS_CODEC_ENCODER || parts == PARLEY_PARTS_CLONE) && config->has_encoder)
+        PL_TRY(pl_codec_encoder_load(&loader, &config->encoder, &tensors->encoder, &network->encoder, error));
     network->packed_bytes = loader.packed_bytes;
     return PARLEY_OK;
 }

@@ -2,8 +2,10 @@
 #ifndef PL_MODELS_QWEN3_TTS_NETWORK_H
 #define PL_MODELS_QWEN3_TTS_NETWORK_H
 
+#include "codec/encoder.h"
 #include "lm/decoder.h"
 #include "models/qwen3_tts/tensors.h"
+#include "voice/speaker.h"
 
 typedef struct tts_network {
     pl_tensor text_embedding;  /* [text_vocabulary, text_width], in the file */
@@ -16,6 +18,8 @@ typedef struct tts_network {
     pl_transformer predictor;
     pl_linear *predictor_heads; /* [groups - 1] of [codebook_size, predictor width] */
     pl_codec_decoder *codec;    /* NULL: not there */
+    pl_speaker *speaker;        /* likewise */
+    pl_codec_encoder *encoder;  /* likewise */
     uint64_t packed_bytes;
 } tts_network;
 

@@ -77,7 +77,7 @@ static parley_status allocate(tts_session *s, parley_error *error)
 static parley_status session_open(const void *model, const parley_tts_options *options, parley_tts **session, parley_error *error)
 {
     const tts_model *m = model;
-    if (m->parts != PARLEY_PARTS_ALL)
+    if (m->parts != PARLEY_PARTS_ALL && m->parts != PARLEY_PARTS_CLONE)
         return pl_fail(error, PARLEY_STATE, "the model was opened without its talker");
     tts_session *s = pl_alloc(&m->env.allocator, 1, sizeof *s);
     if (!s)

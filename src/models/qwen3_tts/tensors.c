@@ -125,7 +125,7 @@ static void set_model(resolver *r)
     set(r, BOOK, c->codebook_size);
     set_transformer(r, &c->talker, (const int[6]){T_WIDTH, T_Q, T_KV, T_HEAD, T_FFN, T_LAYERS});
     set_transformer(r, &c->predictor, (const int[6]){P_WIDTH, P_Q, P_KV, P_HEAD, P_FFN, P_LAYERS});
-    const tts_speaker_shape *s = &c->speaker;
+    const pl_speaker_shape *s = &c->speaker;
     int scale = s->scale > 0 ? s->scale : 1;
     set(r, S_CHANNELS, s->channels);
     set(r, S_MELS, s->mels);
@@ -135,7 +135,7 @@ static void set_model(resolver *r)
     set(r, S_MFA, s->mfa_channels);
     set(r, S_MFA2, (int64_t)2 * s->mfa_channels);
     set(r, S_MFA3, (int64_t)3 * s->mfa_channels);
-    set(r, S_BLOCKS3, (int64_t)TTS_SPEAKER_BLOCKS * s->channels);
+    set(r, S_BLOCKS3, (int64_t)PL_SPEAKER_BLOCKS * s->channels);
     set(r, S_ATTENTION, s->attention_channels);
     const tts_container *speaker = r->files->part[TTS_SPEAKER];
     set(r, S_VECTOR, c->xvector_length || !speaker ? c->xvector_length : c->talker.width);
@@ -155,7 +155,7 @@ static void set_codec(resolver *r)
     set(r, C_STAGES, s->n_rates);
     set(r, C_FIRST, s->decoder_dim);
     set(r, C_LAST, s->decoder_dim >> s->n_rates);
-    const tts_encoder_shape *e = &r->config->encoder;
+    const pl_encoder_shape *e = &r->config->encoder;
     set(r, E_GROUPS_REST, e->groups - 1);
     set(r, E_BOOK, e->codebook_size);
     set(r, E_ROW, e->codebook_width);
@@ -169,7 +169,7 @@ static void set_codec(resolver *r)
 static void set_stage(resolver *r, int64_t i)
 {
     const pl_codec_shape *s = &r->config->codec;
-    const tts_encoder_shape *e = &r->config->encoder;
+    const pl_encoder_shape *e = &r->config->encoder;
     if (i >= PL_CODEC_MAX_RATES)
         return;
     set(r, C_RATIO, s->ratios[i]);
@@ -363,7 +363,7 @@ static parley_status make_lists(resolver *r)
     t->codec.blocks = PL_NEW_ARRAY(arena, struct pl_codec_block_tensors, c->codec.transformer.layers);
     t->encoder.codebooks = PL_NEW_ARRAY(arena, pl_tensor, c->encoder.groups);
     t->encoder.usages = PL_NEW_ARRAY(arena, pl_tensor, c->encoder.groups);
-    t->encoder.blocks = PL_NEW_ARRAY(arena, struct tts_encoder_block, c->encoder.transformer.layers);
+    t->encoder.blocks = PL_NEW_ARRAY(arena, struct pl_encoder_block_tensors, c->encoder.transformer.layers);
     bool made = t->blocks && t->predictor_blocks && t->predictor_embeddings && t->predictor_heads && t->codec.codebooks && t->codec.usages
                 && t->codec.blocks && t->encoder.codebooks && t->encoder.usages && t->encoder.blocks;
     return made ? PARLEY_OK : pl_fail_memory(r->error, "the list of tensors");
@@ -381,7 +381,10 @@ static bool is_wanted(const resolver *r, const group *g)
         return true;
     switch (r->how->needed) {
     case PARLEY_PARTS_ALL: return g->part != TTS_SPEAKER && !g->encoder;
+    case PARLEY_PARTS_CLONE: return true;
     case PARLEY_PARTS_CODEC: return g->part == TTS_CODEC && !g->encoder;
+    case PARLEY_PARTS_CODEC_ENCODER: return g->part == TTS_CODEC && g->encoder;
+    case PARLEY_PARTS_SPEAKER: return g->part == TTS_SPEAKER;
     case PARLEY_PARTS_TEXT: break;
     }
     return false;

@@ -67,40 +67,6 @@ typedef struct tts_block_tensors {
     pl_tensor norm1, norm2, q, k, v, o, q_norm, k_norm, gate, up, down; /* q_norm, k_norm: data NULL when absent (optional in qts) */
 } tts_block_tensors;
 
-enum { TTS_SPEAKER_BLOCKS = 3, TTS_MAX_SCALE = 16 };
-
-/* Speaker encoder, spec 1.6 and 5.2. Kernels [out, in, k], biases [out]. */
-typedef struct tts_speaker_tensors {
-    pl_conv_tensors conv0; /* [channels, mels, 5] */
-    struct tts_speaker_block {
-        pl_conv_tensors tdnn1, tdnn2;           /* [channels, channels, 1] */
-        pl_conv_tensors res[TTS_MAX_SCALE - 1]; /* scale - 1 of [channels / scale, channels / scale, 3] */
-        pl_conv_tensors se1, se2;               /* [se_channels, channels, 1] and back */
-    } blocks[TTS_SPEAKER_BLOCKS];
-    pl_conv_tensors mfa;      /* [mfa, 3 channels, 1] */
-    pl_conv_tensors asp_tdnn; /* [attention, 3 mfa, 1] */
-    pl_conv_tensors asp_conv; /* [mfa, attention, 1] */
-    pl_conv_tensors fc;       /* [xvector_length, 2 mfa, 1] */
-} tts_speaker_tensors;
-
-/* The codec's encoder, spec 1.9. Stage i takes c = filters << i channels to 2 c. */
-typedef struct tts_encoder_tensors {
-    pl_conv_tensors conv0; /* [filters, 1, 7] */
-    struct tts_encoder_stage {
-        pl_conv_tensors res1, res2; /* [c / 2, c, 3], [c, c / 2, 1] */
-        pl_conv_tensors down;       /* [2 c, c, 2 ratio] */
-    } stages[PL_CODEC_MAX_RATES];
-    pl_conv_tensors conv1; /* [width, filters << n_ratios, 3] */
-    struct tts_encoder_block {
-        pl_conv_tensors norm1, norm2; /* [width], [width] */
-        pl_tensor q, k, v, o, attention_scale, ffn_scale, up, down;
-    } * blocks;                         /* [transformer.layers] */
-    pl_tensor downsample;               /* [width, width, 4] */
-    pl_tensor semantic_in, acoustic_in; /* [codebook_width, width, 1] */
-    pl_tensor *codebooks;               /* [groups] of [codebook_size, codebook_width]; the first is the semantic one; as in pl_codec_tensors */
-    pl_tensor *usages;                  /* [groups] of [codebook_size] */
-} tts_encoder_tensors;
-
 typedef struct tts_tensors {
     pl_tensor text_embedding;        /* [text_vocabulary, text_width] */
     pl_conv_tensors fc1, fc2;        /* [text_width, text_width], [width, text_width] */
@@ -114,8 +80,8 @@ typedef struct tts_tensors {
     pl_tensor predictor_norm;
     tts_block_tensors *predictor_blocks;
     pl_codec_tensors codec;
-    tts_speaker_tensors speaker; /* data NULL throughout when there is none */
-    tts_encoder_tensors encoder; /* likewise */
+    pl_speaker_tensors speaker; /* data NULL throughout when there is none */
+    pl_encoder_tensors encoder; /* likewise */
 } tts_tensors;
 
 /* Looks every tensor of the wanted parts up, checks type and shape (sizes of 1 may be absent or added) and gives it its canonical shape. Findings of
