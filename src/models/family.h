@@ -7,7 +7,7 @@
 #include "base/source.h"
 #include "kernels/kernels.h"
 
-#include <parley/tts.h>
+#include <parley/voice.h>
 
 /* What a model works with; lives as long as it. */
 typedef struct pl_environment {
@@ -45,6 +45,10 @@ typedef struct pl_tts_ops {
     parley_status (*codec_open)(const void *model, const parley_codec_options *options, parley_codec **codec, parley_error *error);
     void (*codec_close)(parley_codec *codec);
     parley_status (*codec_decode)(parley_codec *codec, const int32_t *codes, size_t frames, float *pcm, parley_error *error);
+    parley_status (*voice_vector)(const void *model, const float *pcm, size_t samples, const parley_voice_options *options, float *vector,
+                                  parley_error *error);
+    parley_status (*codec_encode)(const void *model, const float *pcm, size_t samples, const parley_voice_options *options, int32_t **codes,
+                                  size_t *frames, parley_error *error);
     uint64_t (*reference_cut)(uint64_t ref_frames, uint64_t total_frames, uint64_t samples);
 } pl_tts_ops;
 

@@ -6,6 +6,7 @@ static void model_close(void *model)
 {
     tts_model *m = model;
     parley_allocator allocator = m->env.allocator;
+    pl_mel_close(m->mel);
     pl_tokenizer_close(m->tokenizer);
     pl_tts_files_close(&m->files);
     pl_arena_free(&m->arena);
@@ -38,6 +39,8 @@ static parley_status load(tts_model *m, const pl_location *location, parley_erro
     if (location->parts != PARLEY_PARTS_TEXT)
         PL_TRY(pl_tts_tensors_resolve(&m->files, &m->config, &how, &m->tensors, error));
     PL_TRY(pl_tts_network_load(&m->arena, m->env.pool, &m->files, &m->config, &m->tensors, location->parts, &m->network, error));
+    if (m->network.speaker)
+        PL_TRY(pl_tts_mel_open(&m->env.allocator, &m->config, &m->mel, error));
     return pl_tts_info(&m->arena, &m->files, &m->config, &m->network, &m->info, error);
 }
 

@@ -2,6 +2,7 @@
 #ifndef PL_MODELS_QWEN3_TTS_FAMILY_H
 #define PL_MODELS_QWEN3_TTS_FAMILY_H
 
+#include "audio/mel.h"
 #include "models/family.h"
 #include "models/qwen3_tts/network.h"
 
@@ -16,6 +17,7 @@ typedef struct tts_model {
     tts_tensors tensors;
     tts_network network;
     pl_tokenizer *tokenizer; /* NULL where the parts that were opened have no text */
+    pl_mel *mel;             /* front end of the speaker encoder; NULL without one */
     parley_parts parts;
     parley_info info;
 } tts_model;
@@ -23,6 +25,13 @@ typedef struct tts_model {
 /* info.c: what the files are, into `info`; lists live in `arena`. */
 parley_status pl_tts_info(pl_arena *arena, const tts_files *files, const tts_config *config, const tts_network *network, parley_info *info,
                           parley_error *error);
+
+/* clone.c: front end of the speaker encoder; recordings to vectors and codes. */
+parley_status pl_tts_mel_open(const parley_allocator *allocator, const tts_config *config, pl_mel **mel, parley_error *error);
+parley_status pl_tts_voice_vector(const void *model, const float *pcm, size_t samples, const parley_voice_options *options, float *vector,
+                                  parley_error *error);
+parley_status pl_tts_codec_encode(const void *model, const float *pcm, size_t samples, const parley_voice_options *options, int32_t **codes,
+                                  size_t *frames, parley_error *error);
 
 /* session.c, codec.c, bench.c */
 extern const pl_tts_ops pl_tts_ops_qwen3;

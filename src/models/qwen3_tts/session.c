@@ -328,5 +328,7 @@ const pl_tts_ops pl_tts_ops_qwen3 = {
     .codec_open = pl_tts_codec_open,
     .codec_close = pl_tts_codec_close,
     .codec_decode = pl_tts_codec_decode,
+    .voice_vector = pl_tts_voice_vector,
+    .codec_encode = pl_tts_codec_encode,
     .reference_cut = pl_codec_cut,
 };
