@@ -7,6 +7,7 @@
 #include "base/source.h"
 #include "kernels/kernels.h"
 
+#include <parley/asr.h>
 #include <parley/voice.h>
 
 /* What a model works with; lives as long as it. */
@@ -54,6 +55,21 @@ typedef struct pl_tts_ops {
     uint64_t (*reference_cut)(uint64_t ref_frames, uint64_t total_frames, uint64_t samples);
 } pl_tts_ops;
 
+/* Recognition and alignment. A session of a family begins with a struct parley_asr. */
+typedef struct pl_asr_ops {
+    void (*options_init)(const void *model, parley_asr_options *options);
+    parley_status (*open)(const void *model, const parley_asr_options *options, parley_asr **session, parley_error *error);
+    void (*close)(parley_asr *session);
+    parley_status (*push)(parley_asr *session, const float *pcm, size_t samples, parley_error *error);
+    parley_status (*finish)(parley_asr *session, parley_error *error);
+    parley_status (*step)(parley_asr *const *sessions, size_t count, size_t *running, parley_error *errors);
+    void (*cancel)(parley_asr *session);
+    void (*result)(parley_asr *session, parley_asr_result *result);
+    void (*align_options_init)(const void *model, parley_align_options *options);
+    parley_status (*align)(const void *model, const float *pcm, size_t samples, pl_bytes text, const parley_align_options *options,
+                           parley_alignment **alignment, parley_error *error);
+} pl_asr_ops;
+
 typedef struct pl_family {
     const char *name;
     bool (*probe)(const parley_allocator *allocator, pl_source *source); /* whether the files look like this family's */
@@ -67,10 +83,16 @@ typedef struct pl_family {
                               parley_error *error);
     parley_status (*bench)(const void *model, const parley_bench_options *options, pl_report_row report, void *context, parley_error *error);
     const pl_tts_ops *tts; /* NULL: the family does not speak */
+    const pl_asr_ops *asr; /* NULL: it does not hear */
 } pl_family;
 
 struct parley_tts {
     const pl_tts_ops *ops;
+    const void *model; /* the family's */
+};
+
+struct parley_asr {
+    const pl_asr_ops *ops;
     const void *model; /* the family's */
 };
 

@@ -1,0 +1,295 @@
+/* The greedy loop of any number of segments of any number of sessions: prompts and single tokens go through the decoder as one ragged batch. */
+#include "base/clock.h"
+#include "models/qwen3_asr/session.h"
+#include "sample/greedy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_ROWS = 256 }; /* segments of one step */
+
+typedef struct row {
+    asr_session *session;
+    asr_segment *segment;
+} row;
+
+typedef struct batch {
+    row rows[MOST_ROWS];
+    int count;
+    const asr_model *model;
+    pl_compute *compute;
+    pl_tap tap; /* of the only segment, or off */
+} batch;
+
+static void fail(asr_session *s, parley_status status, const parley_error *error)
+{
+    if (s->state == ASR_STATE_FAILED)
+        return;
+    s->state = ASR_STATE_FAILED;
+    s->failure = *error;
+    s->failure.status = status;
+    s->times.total = pl_seconds() - s->began;
+}
+
+static void end(row *r, parley_finish finish)
+{
+    parley_error error;
+    parley_status status = pl_asr_end(r->session, r->segment, finish, &error);
+    if (status != PARLEY_OK)
+        fail(r->session, status, &error);
+}
+
+static void cancel_all(asr_session *s)
+{
+    for (int i = 0; i < s->n_segments && s->state == ASR_STATE_RUNNING; i++)
+        if (s->segments[i].stage != ASR_DONE)
+            end(&(row){s, &s->segments[i]}, PARLEY_FINISH_CANCELLED);
+}
+
+/* ------------------------------------------------------------------ which segments take part */
+
+static int running(const asr_session *s)
+{
+    int n = 0;
+    for (int i = 0; i < s->begun; i++)
+        n += s->segments[i].stage == ASR_PROMPT || s->segments[i].stage == ASR_TOKENS;
+    return n;
+}
+
+/* Segments that wait are encoded one after the other, as many as the session's batch has room for. */
+static void begin_segments(asr_session *s)
+{
+    int most = s->tap.call ? 1 : s->options.batch;
+    while (s->state == ASR_STATE_RUNNING && s->begun < s->n_segments && running(s) < most) {
+        parley_error error;
+        double clock = pl_seconds();
+        parley_status status = pl_asr_begin(s, &s->segments[s->begun++], &error);
+        s->times.encode += pl_seconds() - clock;
+        if (status == PARLEY_CANCELLED)
+            cancel_all(s);
+        else if (status != PARLEY_OK)
+            fail(s, status, &error);
+    }
+}
+
+static int input_length(const asr_segment *g)
+{
+    return g->stage == ASR_PROMPT ? (int)g->prompt.ids.count : 1;
+}
+
+/* Cache rows are reserved one by one, so that a segment that finds none does not stop the others. */
+static void take_rows(batch *b, asr_session *s)
+{
+    for (int i = 0; i < s->begun && s->state == ASR_STATE_RUNNING && b->count < MOST_ROWS; i++) {
+        asr_segment *g = &s->segments[i];
+        parley_error error;
+        if (g->stage != ASR_PROMPT && g->stage != ASR_TOKENS)
+            continue;
+        parley_status status = pl_kv_reserve(&g->kv, input_length(g), &error);
+        if (status != PARLEY_OK)
+            fail(s, status, &error);
+        else
+            b->rows[b->count++] = (row){s, g};
+    }
+}
+
+static void drop_failed(batch *b)
+{
+    int kept = 0;
+    for (int i = 0; i < b->count; i++)
+        if (b->rows[i].session->state == ASR_STATE_RUNNING)
+            b->rows[kept++] = b->rows[i];
+    b->count = kept;
+}
+
+/* ------------------------------------------------------------------ the decoder */
+
+static void fill_input(const batch *b, const asr_segment *g, float *x)
+{
+    int width = b->model->config.text.width;
+    if (g->stage == ASR_PROMPT)
+        memcpy(x, g->input, g->prompt.ids.count * (size_t)width * sizeof *x);
+    else
+        pl_asr_embed(b->compute->k, &b->model->network, g->tokens[g->n_tokens - 1], x);
+}
+
+static void tap_layer(void *context, int layer, const char *what, const float *data, int rows, int width)
+{
+    const batch *b = context;
+    char name[32];
+    if (strcmp(what, "out") != 0)
+        return;
+    snprintf(name, sizeof name, "text_layer_%d", layer);
+    pl_tap_floats(&b->tap, name, data, rows, width);
+}
+
+/* With a tap every row of a prompt is computed; the last one's scores are the same. */
+static parley_status run_tapped(batch *b, pl_forward *f, int all, float *scores, parley_error *error)
+{
+    const asr_network *n = &b->model->network;
+    int width = n->text.shape.width;
+    float *every = pl_step_floats(b->compute, (int64_t)all * width);
+    if (!every)
+        return pl_fail_memory(error, "a debug tap");
+    pl_tap_floats(&b->tap, "text_embed", f->x, all, width);
+    f->rows = NULL;
+    f->out = every;
+    f->tap = tap_layer;
+    f->tap_context = b;
+    PL_TRY(pl_decoder_forward(b->compute, &n->text, f, NULL, NULL, error));
+    pl_tap_floats(&b->tap, "text_final", every, all, width);
+    pl_linear_job head = {&n->head, scores, n->head.w.rows};
+    return pl_linear_run(b->compute, &head, 1, every + (int64_t)(all - 1) * width, width, 1, error);
+}
+
+static parley_status run_decoder(batch *b, float *scores, parley_error *error)
+{
+    const asr_network *n = &b->model->network;
+    pl_tokens *tokens = PL_NEW_ARRAY(&b->compute->step, pl_tokens, b->count);
+    int *last = PL_NEW_ARRAY(&b->compute->step, int, b->count), all = 0;
+    if (!tokens || !last)
+        return pl_fail_memory(error, "the work space of a step");
+    for (int i = 0; i < b->count; i++) {
+        tokens[i] = (pl_tokens){&b->rows[i].segment->kv, input_length(b->rows[i].segment)};
+        all += tokens[i].count;
+        last[i] = all - 1;
+    }
+    int width = n->text.shape.width;
+    float *x = pl_step_floats(b->compute, (int64_t)all * width), *out = pl_step_floats(b->compute, (int64_t)b->count * width);
+    if (!x || !out)
+        return pl_fail_memory(error, "the decoder's input");
+    for (int i = 0, at = 0; i < b->count; at += tokens[i++].count)
+        fill_input(b, b->rows[i].segment, x + (int64_t)at * width);
+    pl_forward f = {.x = x, .sequences = tokens, .n_sequences = b->count, .rows = last, .n_rows = b->count, .out = out};
+    if (b->count == 1)
+        f.cancel = &b->rows[0].session->cancelled;
+    if (b->tap.call && all > 1)
+        return run_tapped(b, &f, all, scores, error);
+    return pl_decoder_forward(b->compute, &n->text, &f, &n->head, scores, error);
+}
+
+/* ------------------------------------------------------------------ choosing */
+
+static bool ends(const asr_config *c, int32_t id)
+{
+    for (int i = 0; i < c->n_end_ids; i++)
+        if (c->end_ids[i] == id)
+            return true;
+    return false;
+}
+
+static void choose(row *r, const float *scores)
+{
+    asr_segment *g = r->segment;
+    const asr_config *c = &r->session->model->config;
+    parley_error error;
+    parley_status status = pl_greedy(scores, c->head_rows, &g->tokens[g->n_tokens], &g->logprobs[g->n_tokens], &error);
+    if (status != PARLEY_OK) {
+        fail(r->session, status, &error);
+        return;
+    }
+    int32_t id = g->tokens[g->n_tokens++];
+    if (g->stage == ASR_PROMPT) {
+        pl_release(&r->session->arena.allocator, g->input, g->prompt.ids.count, (size_t)c->text.width * sizeof *g->input);
+        g->input = NULL;
+        g->stage = ASR_TOKENS;
+    }
+    if (ends(c, id)) {
+        end(r, PARLEY_FINISH_STOP);
+    } else if (g->guard && pl_loop_guard_push(g->guard, id, &g->keep)) {
+        g->result.looped = true;
+        end(r, PARLEY_FINISH_STOP);
+    } else if (g->n_tokens == g->budget) {
+        end(r, PARLEY_FINISH_LENGTH);
+    }
+}
+
+static void note_memory(asr_session *s)
+{
+    uint64_t bytes = 0;
+    for (int i = 0; i < s->begun; i++)
+        bytes += s->segments[i].kv.bytes;
+    if (bytes > s->kv_bytes)
+        s->kv_bytes = bytes;
+}
+
+static parley_status run_step(batch *b, parley_error *error)
+{
+    int64_t vocabulary = b->model->config.head_rows;
+    bool prompts = b->rows[0].segment->stage == ASR_PROMPT;
+    float *scores = pl_step_floats(b->compute, b->count * vocabulary);
+    if (!scores)
+        return pl_fail_memory(error, "the scores of a step");
+    double clock = pl_seconds();
+    PL_TRY(run_decoder(b, scores, error));
+    double share = (pl_seconds() - clock) / b->count;
+    pl_tap_floats(&b->tap, "logits", scores, b->count, vocabulary);
+    for (int i = 0; i < b->count; i++) {
+        asr_session *s = b->rows[i].session;
+        *(prompts ? &s->times.prefill : &s->times.decode) += share;
+        note_memory(s);
+        if (s->state == ASR_STATE_RUNNING)
+            choose(&b->rows[i], scores + i * vocabulary);
+    }
+    return PARLEY_OK;
+}
+
+static void fail_all(batch *b, parley_status status, const parley_error *error)
+{
+    for (int i = 0; i < b->count; i++)
+        if (status == PARLEY_CANCELLED)
+            cancel_all(b->rows[i].session);
+        else
+            fail(b->rows[i].session, status, error);
+}
+
+static void step_alike(asr_session *const *sessions, int count)
+{
+    batch b = {.model = sessions[0]->model};
+    for (int i = 0; i < count; i++)
+        take_rows(&b, sessions[i]);
+    drop_failed(&b);
+    if (b.count == 0)
+        return;
+    b.compute = &b.rows[0].session->compute;
+    if (b.count == 1)
+        b.tap = b.rows[0].session->tap;
+    pl_arena_mark mark = pl_arena_save(&b.compute->step);
+    parley_error error;
+    parley_status status = run_step(&b, &error);
+    pl_arena_restore(&b.compute->step, mark);
+    if (status != PARLEY_OK)
+        fail_all(&b, status, &error);
+}
+
+static void settle(asr_session *s)
+{
+    if (s->state != ASR_STATE_RUNNING || s->done < s->n_segments)
+        return;
+    s->state = ASR_STATE_DONE;
+    s->times.total = pl_seconds() - s->began;
+}
+
+void pl_asr_advance(asr_session *const *sessions, size_t count)
+{
+    enum { MOST_AT_ONCE = 64 };
+    asr_session *alike[2][MOST_AT_ONCE]; /* by arithmetic; a session with a tap runs alone */
+    int n[2] = {0, 0};
+    for (size_t i = 0; i < count && i < MOST_AT_ONCE; i++) {
+        asr_session *s = sessions[i];
+        if (atomic_load(&s->cancelled))
+            cancel_all(s);
+        begin_segments(s);
+        if (s->state != ASR_STATE_RUNNING)
+            continue;
+        if (s->tap.call)
+            step_alike(&s, 1);
+        else
+            alike[s->compute.int8][n[s->compute.int8]++] = s;
+    }
+    for (int kind = 0; kind < 2; kind++)
+        if (n[kind])
+            step_alike(alike[kind], n[kind]);
+    for (size_t i = 0; i < count && i < MOST_AT_ONCE; i++)
+        settle(sessions[i]);
+}

@@ -1,0 +1,198 @@
+#include "models/qwen3_asr/session.h"
+
+#include "audio/segment.h"
+
+#include <string.h>
+
+enum { SHORTEST_PIECE = PARLEY_ASR_RATE / 2 }; /* what splitting leaves is padded to half a second, as the reference does; a whole sound never is */
+
+/* ------------------------------------------------------------------ cutting */
+
+parley_status pl_asr_cut(asr_session *s, parley_error *error)
+{
+    int64_t limit = (int64_t)(s->options.segment_seconds * PARLEY_ASR_RATE), *starts;
+    size_t count;
+    PL_TRY(pl_segment_cut(&s->arena, s->pcm, (int64_t)s->samples, PARLEY_ASR_RATE, limit, &starts, &count, error));
+    s->segments = PL_NEW_ARRAY(&s->arena, asr_segment, count);
+    s->results = PL_NEW_ARRAY(&s->arena, parley_asr_segment, count);
+    if (!s->segments || !s->results)
+        return pl_fail_memory(error, "the list of segments");
+    for (size_t i = 0; i < count; i++) {
+        int64_t end = i + 1 < count ? starts[i + 1] : (int64_t)s->samples;
+        s->segments[i].first = starts[i];
+        s->segments[i].samples = end - starts[i];
+        s->segments[i].result =
+            (parley_asr_segment){.start = (double)starts[i] / PARLEY_ASR_RATE, .end = (double)end / PARLEY_ASR_RATE, .text = "", .language = ""};
+    }
+    s->n_segments = (int)count;
+    return PARLEY_OK;
+}
+
+/* ------------------------------------------------------------------ beginning */
+
+/* The segment's samples; a short piece of a longer sound with zeros behind it. */
+static parley_status samples_of(asr_session *s, const asr_segment *g, const float **pcm, int64_t *samples, parley_error *error)
+{
+    *pcm = s->pcm + g->first;
+    *samples = g->samples;
+    if (s->n_segments == 1 || g->samples >= SHORTEST_PIECE)
+        return PARLEY_OK;
+    float *padded = pl_arena_alloc(&s->compute.step, SHORTEST_PIECE, sizeof *padded);
+    if (!padded)
+        return pl_fail_memory(error, "a short segment");
+    memcpy(padded, *pcm, (size_t)g->samples * sizeof *padded);
+    *pcm = padded;
+    *samples = SHORTEST_PIECE;
+    return PARLEY_OK;
+}
+
+static parley_status make_prompt(asr_session *s, asr_segment *g, int64_t rows, parley_error *error)
+{
+    const asr_model *m = s->model;
+    pl_tokenize_options tokenizing = {.splitter = m->env.splitter};
+    g->prompt.ids.allocator = s->arena.allocator;
+    PL_TRY(pl_asr_prompt(&m->config, m->tokenizer, tokenizing, s->context, s->language ? s->language->name : NULL, rows, &g->prompt, error));
+    int64_t length = (int64_t)g->prompt.ids.count, room = m->config.context_length - length;
+    int32_t budget = s->options.budget == PARLEY_TOKENS_GIVEN
+                         ? s->options.max_tokens
+                         : pl_answer_budget((double)g->samples / PARLEY_ASR_RATE, (int32_t)(room > 0 ? room : 0));
+    if (budget < 1 || budget > room)
+        return pl_fail(error, PARLEY_LIMIT, "a prompt of %lld positions and %d tokens, the model has %d", (long long)length, (int)budget,
+                       (int)m->config.context_length);
+    g->budget = budget;
+    pl_tap_ids(&s->tap, "prompt_ids", g->prompt.ids.ids, length, 0);
+    return PARLEY_OK;
+}
+
+static parley_status allocate(asr_session *s, asr_segment *g, parley_error *error)
+{
+    static const pl_type types[] = {PL_F32, PL_F16, PL_BF16, PL_Q8_0};
+    const asr_model *m = s->model;
+    const parley_allocator *a = &s->arena.allocator;
+    g->input = pl_alloc(a, g->prompt.ids.count, (size_t)m->config.text.width * sizeof *g->input);
+    g->tokens = pl_alloc(a, (size_t)g->budget, sizeof *g->tokens);
+    g->logprobs = pl_alloc(a, (size_t)g->budget, sizeof *g->logprobs);
+    pl_transformer_kv(&m->network.text, a, types[s->options.kv], m->config.context_length, &g->kv);
+    if (!g->input || !g->tokens || !g->logprobs)
+        return pl_fail_memory(error, "a segment");
+    if (s->options.budget == PARLEY_TOKENS_GIVEN)
+        return PARLEY_OK;
+    g->guard = pl_alloc(a, 1, sizeof *g->guard);
+    if (!g->guard)
+        return pl_fail_memory(error, "a loop guard");
+    pl_loop_guard_init(g->guard);
+    return PARLEY_OK;
+}
+
+/* Embeddings of the ids; the tower's rows where the sound stands. */
+static void fill(asr_session *s, asr_segment *g, const float *rows)
+{
+    size_t width = (size_t)s->model->config.text.width;
+    for (size_t i = 0; i < g->prompt.ids.count; i++) {
+        if (i == g->prompt.audio_at) {
+            memcpy(g->input + i * width, rows, (size_t)g->prompt.audio_rows * width * sizeof *rows);
+            i += (size_t)g->prompt.audio_rows;
+        }
+        pl_asr_embed(s->compute.k, &s->model->network, g->prompt.ids.ids[i], g->input + i * width);
+    }
+}
+
+static parley_status encode(asr_session *s, asr_segment *g, parley_error *error)
+{
+    const float *pcm;
+    int64_t samples;
+    PL_TRY(samples_of(s, g, &pcm, &samples, error));
+    int64_t n = pl_asr_audio_rows(s->model, samples);
+    float *rows = pl_step_floats(&s->compute, n * s->model->config.text.width);
+    if (!rows)
+        return pl_fail_memory(error, "the rows of a sound");
+    PL_TRY(pl_asr_encode(&s->compute, s->model, pcm, samples, s->options.attention == PARLEY_ATTENTION_FULL, &s->cancelled, &s->tap, rows, error));
+    PL_TRY(make_prompt(s, g, n, error));
+    PL_TRY(allocate(s, g, error));
+    fill(s, g, rows);
+    g->stage = ASR_PROMPT;
+    return PARLEY_OK;
+}
+
+parley_status pl_asr_begin(asr_session *s, asr_segment *g, parley_error *error)
+{
+    if (g->samples < ASR_MIN_SAMPLES) { /* too short for the front end, and for speech */
+        g->result.no_speech = true;
+        return pl_asr_end(s, g, PARLEY_FINISH_STOP, error);
+    }
+    pl_arena_mark mark = pl_arena_save(&s->compute.step);
+    parley_status status = encode(s, g, error);
+    pl_arena_restore(&s->compute.step, mark);
+    return status;
+}
+
+/* ------------------------------------------------------------------ ending */
+
+void pl_asr_release(asr_session *s, asr_segment *g)
+{
+    const parley_allocator *a = &s->arena.allocator;
+    if (g->input)
+        pl_release(a, g->input, g->prompt.ids.count, (size_t)s->model->config.text.width * sizeof *g->input);
+    pl_release(a, g->guard, 1, sizeof *g->guard);
+    if (g->kv.allocator.alloc)
+        pl_kv_free(&g->kv);
+    pl_ids_free(&g->prompt.ids);
+    g->input = NULL;
+    g->guard = NULL;
+    g->prompt = (asr_prompt){0};
+}
+
+/* What counts of the tokens: not the end id, and one copy where the guard ended a loop. */
+static size_t spoken(const asr_segment *g, parley_finish finish)
+{
+    if (g->result.looped)
+        return (size_t)g->keep;
+    return (size_t)g->n_tokens - (finish == PARLEY_FINISH_STOP && g->n_tokens > 0 ? 1 : 0);
+}
+
+static parley_status copy_span(asr_session *s, pl_span span, const char **text, parley_error *error)
+{
+    *text = pl_arena_text(&s->arena, span.text, span.length);
+    return *text ? PARLEY_OK : pl_fail_memory(error, "a text");
+}
+
+/* The model says "language None" where there is nothing to hear. */
+static bool says_nothing(const char *raw, const pl_answer *answer)
+{
+    static const char none[] = "language none";
+    for (size_t i = 0; i < sizeof none - 1; i++)
+        if ((raw[i] | (raw[i] >= 'A' && raw[i] <= 'Z' ? 0x20 : 0)) != none[i])
+            return false;
+    return answer->text.length == 0;
+}
+
+static parley_status parse(asr_session *s, asr_segment *g, parley_finish finish, parley_error *error)
+{
+    char *raw;
+    size_t length;
+    pl_answer answer;
+    pl_span forced = {s->language ? s->language->name : "", s->language ? strlen(s->language->name) : 0};
+    PL_TRY(pl_detokenize(&s->arena.allocator, s->model->tokenizer, g->tokens, spoken(g, finish), &raw, &length, error));
+    parley_status status = pl_answer_parse(&s->arena, (pl_span){raw, length}, forced, &answer, error);
+    if (status == PARLEY_OK)
+        status = copy_span(s, answer.text, &g->result.text, error);
+    if (status == PARLEY_OK)
+        status = copy_span(s, answer.language, &g->result.language, error);
+    if (status == PARLEY_OK)
+        g->result.no_speech = says_nothing(raw, &answer) || (s->language && length == 0);
+    pl_release(&s->arena.allocator, raw, length + 1, 1);
+    return status;
+}
+
+parley_status pl_asr_end(asr_session *s, asr_segment *g, parley_finish finish, parley_error *error)
+{
+    parley_status status = g->n_tokens ? parse(s, g, finish, error) : PARLEY_OK;
+    g->stage = ASR_DONE;
+    g->result.finish = finish;
+    g->result.token_ids = g->tokens;
+    g->result.logprobs = g->logprobs;
+    g->result.n_tokens = (size_t)g->n_tokens;
+    s->done++;
+    pl_asr_release(s, g);
+    return status;
+}

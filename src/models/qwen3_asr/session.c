@@ -1,0 +1,261 @@
+#include "models/qwen3_asr/session.h"
+
+#include "audio/segment.h"
+#include "base/clock.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+enum { SESSION_CHUNK = 1 << 16, MOST_BATCH = 64, MOST_SECONDS = 24 * 3600 };
+static const double longest_segment = 1200; /* seconds: the reference's own limit */
+
+/* ------------------------------------------------------------------ lifetime */
+
+static void options_init(const void *model, parley_asr_options *options)
+{
+    const asr_model *m = model;
+    *options = (parley_asr_options){.size = sizeof *options,
+                                    .language = "auto",
+                                    .context = "",
+                                    .segment_seconds = 120,
+                                    .kv = PARLEY_KV_F16,
+                                    .batch = 4,
+                                    .activations = pl_int8_pays(m->env.kernels->level) ? PARLEY_ACTIVATIONS_INT8 : PARLEY_ACTIVATIONS_F32};
+}
+
+static void session_close(parley_asr *session)
+{
+    asr_session *s = (asr_session *)session;
+    parley_allocator allocator = s->arena.allocator;
+    for (int i = 0; i < s->n_segments; i++) {
+        asr_segment *g = &s->segments[i];
+        pl_asr_release(s, g);
+        pl_release(&allocator, g->tokens, (size_t)g->budget, sizeof *g->tokens);
+        pl_release(&allocator, g->logprobs, (size_t)g->budget, sizeof *g->logprobs);
+    }
+    pl_release(&allocator, s->pcm, s->capacity, sizeof *s->pcm);
+    pl_compute_close(&s->compute);
+    pl_arena_free(&s->arena);
+    pl_release(&allocator, s, 1, sizeof *s);
+}
+
+static parley_status check_options(const asr_session *s, parley_error *error)
+{
+    const parley_asr_options *o = &s->options;
+    if (!(o->segment_seconds >= 1 && o->segment_seconds <= longest_segment))
+        return pl_fail(error, PARLEY_ARGUMENT, "segment: %g s, expected 1 to %g", o->segment_seconds, longest_segment);
+    if (o->budget == PARLEY_TOKENS_GIVEN && o->max_tokens < 1)
+        return pl_fail(error, PARLEY_ARGUMENT, "max tokens: %" PRId32 ", expected at least 1", o->max_tokens);
+    if (o->batch < 1 || o->batch > MOST_BATCH)
+        return pl_fail(error, PARLEY_ARGUMENT, "batch: %" PRId32 ", expected 1 to %d", o->batch, MOST_BATCH);
+    if (o->attention > PARLEY_ATTENTION_FULL || o->join > PARLEY_JOIN_NONE || o->kv > PARLEY_KV_Q8_0 || o->activations > PARLEY_ACTIVATIONS_INT8
+        || o->budget > PARLEY_TOKENS_GIVEN)
+        return pl_fail(error, PARLEY_ARGUMENT, "attention, join, kv, activations or budget: %d, %d, %d, %d, %d: one is not in its list",
+                       (int)o->attention, (int)o->join, (int)o->kv, (int)o->activations, (int)o->budget);
+    if (o->kv == PARLEY_KV_Q8_0 && s->model->config.text.head % 32 != 0)
+        return pl_fail(error, PARLEY_ARGUMENT, "a q8_0 cache needs a head dimension that 32 divides, this model has %d", s->model->config.text.head);
+    return PARLEY_OK;
+}
+
+static parley_status take_options(asr_session *s, const parley_asr_options *options, parley_error *error)
+{
+    const char *language = options->language ? options->language : "auto", *context = options->context ? options->context : "";
+    s->options = *options;
+    PL_TRY(check_options(s, error));
+    PL_TRY(pl_language_find((pl_span){language, strlen(language)}, &s->language, error));
+    s->context = (pl_span){pl_arena_text(&s->arena, context, strlen(context)), strlen(context)};
+    if (!s->context.text)
+        return pl_fail_memory(error, "a context");
+    size_t bad = pl_utf8_check(s->context.text, s->context.length);
+    if (bad < s->context.length)
+        return pl_fail_at(error, PARLEY_FORMAT, bad, "the context is no valid UTF-8 at byte %zu", bad);
+    s->tap = (pl_tap){options->tap, options->tap_context};
+    const pl_environment *env = &s->model->env;
+    return pl_compute_open(&env->allocator, env->kernels, env->pool, options->activations == PARLEY_ACTIVATIONS_INT8, &s->compute, error);
+}
+
+static parley_status session_open(const void *model, const parley_asr_options *options, parley_asr **session, parley_error *error)
+{
+    const asr_model *m = model;
+    if (m->parts == PARLEY_PARTS_TEXT)
+        return pl_fail(error, PARLEY_STATE, "the model was opened as a tokenizer alone");
+    if (m->config.aligner)
+        return pl_fail(error, PARLEY_STATE, "this model is an aligner: it finds the times of a text, it does not transcribe");
+    asr_session *s = pl_alloc(&m->env.allocator, 1, sizeof *s);
+    if (!s)
+        return pl_fail_memory(error, "a session");
+    *s = (asr_session){.base = {&pl_asr_ops_qwen3, m}, .model = m};
+    pl_arena_init(&s->arena, &m->env.allocator, SESSION_CHUNK);
+    parley_status status = take_options(s, options, error);
+    if (status != PARLEY_OK) {
+        session_close(&s->base);
+        return status;
+    }
+    *session = &s->base;
+    return PARLEY_OK;
+}
+
+/* ------------------------------------------------------------------ sound */
+
+static parley_status grow(asr_session *s, size_t wanted, parley_error *error)
+{
+    if (wanted <= s->capacity)
+        return PARLEY_OK;
+    size_t capacity = s->capacity * 2 > wanted ? s->capacity * 2 : wanted;
+    float *pcm = pl_alloc(&s->arena.allocator, capacity, sizeof *pcm);
+    if (!pcm)
+        return pl_fail_memory(error, "a sound");
+    if (s->samples)
+        memcpy(pcm, s->pcm, s->samples * sizeof *pcm);
+    pl_release(&s->arena.allocator, s->pcm, s->capacity, sizeof *s->pcm);
+    s->pcm = pcm;
+    s->capacity = capacity;
+    return PARLEY_OK;
+}
+
+static parley_status push(parley_asr *session, const float *pcm, size_t samples, parley_error *error)
+{
+    asr_session *s = (asr_session *)session;
+    const size_t most = (size_t)MOST_SECONDS * PARLEY_ASR_RATE;
+    if (s->state != ASR_STATE_SOUND)
+        return pl_fail(error, PARLEY_STATE, "the sound is finished already");
+    if (samples > most - s->samples)
+        return pl_fail(error, PARLEY_LIMIT, "the sound is longer than %d s", MOST_SECONDS);
+    for (size_t i = 0; i < samples; i++)
+        if (!isfinite(pcm[i]))
+            return pl_fail_at(error, PARLEY_VALUE, s->samples + i, "sample %zu is not finite", s->samples + i);
+    PL_TRY(grow(s, s->samples + samples, error));
+    if (samples)
+        memcpy(s->pcm + s->samples, pcm, samples * sizeof *pcm);
+    s->samples += samples;
+    return PARLEY_OK;
+}
+
+static parley_status finish(parley_asr *session, parley_error *error)
+{
+    asr_session *s = (asr_session *)session;
+    if (s->state != ASR_STATE_SOUND)
+        return pl_fail(error, PARLEY_STATE, "the sound is finished already");
+    if (s->samples == 0)
+        return pl_fail(error, PARLEY_ARGUMENT, "the sound has no samples");
+    s->began = pl_seconds();
+    pl_level(s->pcm, (int64_t)s->samples);
+    PL_TRY(pl_asr_cut(s, error));
+    s->state = ASR_STATE_RUNNING;
+    return PARLEY_OK;
+}
+
+/* ------------------------------------------------------------------ steps */
+
+static parley_status failure_of(const asr_session *s, parley_error *error)
+{
+    if (s->state == ASR_STATE_SOUND)
+        return pl_fail(error, PARLEY_STATE, "the sound is not finished: parley_asr_finish() comes first");
+    if (s->state != ASR_STATE_FAILED)
+        return PARLEY_OK;
+    if (error)
+        *error = s->failure;
+    return s->failure.status;
+}
+
+static parley_status step(parley_asr *const *sessions, size_t count, size_t *running, parley_error *errors)
+{
+    enum { AT_ONCE = 64 };
+    parley_status first = PARLEY_OK;
+    *running = 0;
+    for (size_t i = 0; i < count; i += AT_ONCE) {
+        asr_session *some[AT_ONCE];
+        size_t n = 0;
+        for (size_t j = i; j < count && j < i + AT_ONCE; j++)
+            if (((asr_session *)sessions[j])->state == ASR_STATE_RUNNING)
+                some[n++] = (asr_session *)sessions[j];
+        if (n)
+            pl_asr_advance(some, n);
+    }
+    for (size_t i = 0; i < count; i++) {
+        const asr_session *s = (const asr_session *)sessions[i];
+        parley_status status = failure_of(s, errors ? &errors[i] : NULL);
+        if (first == PARLEY_OK)
+            first = status;
+        *running += s->state == ASR_STATE_RUNNING;
+    }
+    return first;
+}
+
+static void cancel(parley_asr *session)
+{
+    atomic_store(&((asr_session *)session)->cancelled, true);
+}
+
+/* ------------------------------------------------------------------ result */
+
+/* Texts and languages of the segments that are done, from the first on without a gap. Out of memory they stay as they were. */
+static void join(asr_session *s, int count)
+{
+    pl_span *texts = PL_NEW_ARRAY(&s->arena, pl_span, count), *languages = PL_NEW_ARRAY(&s->arena, pl_span, count), text, language;
+    if (!texts || !languages)
+        return;
+    for (int i = 0; i < count; i++) {
+        const parley_asr_segment *r = &s->segments[i].result;
+        texts[i] = (pl_span){r->text, strlen(r->text)};
+        languages[i] = (pl_span){r->language, strlen(r->language)};
+    }
+    pl_join how = s->options.join == PARLEY_JOIN_NONE ? PL_JOIN_NONE : PL_JOIN_SPACE;
+    if (pl_texts_join(&s->arena, texts, (size_t)count, how, &text, NULL) != PARLEY_OK
+        || pl_languages_join(&s->arena, languages, (size_t)count, &language, NULL) != PARLEY_OK)
+        return;
+    const char *joined = pl_arena_text(&s->arena, text.text, text.length), *named = pl_arena_text(&s->arena, language.text, language.length);
+    if (joined && named) {
+        s->text = joined;
+        s->joined_language = named;
+        s->joined = count;
+    }
+}
+
+static parley_finish finish_of(const asr_session *s, int count)
+{
+    parley_finish worst = PARLEY_FINISH_STOP;
+    if (s->state == ASR_STATE_SOUND || s->state == ASR_STATE_RUNNING)
+        return PARLEY_FINISH_NONE;
+    for (int i = 0; i < count; i++)
+        if (s->segments[i].result.finish > worst)
+            worst = s->segments[i].result.finish;
+    return worst;
+}
+
+static void result(parley_asr *session, parley_asr_result *r)
+{
+    asr_session *s = (asr_session *)session;
+    int count = 0;
+    while (count < s->n_segments && s->segments[count].stage == ASR_DONE) {
+        s->results[count] = s->segments[count].result;
+        count++;
+    }
+    if (count > s->joined)
+        join(s, count);
+    *r = (parley_asr_result){.size = sizeof *r,
+                             .text = s->text ? s->text : "",
+                             .language = s->joined_language ? s->joined_language : "",
+                             .finish = finish_of(s, count),
+                             .audio_seconds = (double)s->samples / PARLEY_ASR_RATE,
+                             .segments = s->results,
+                             .n_segments = (size_t)count,
+                             .kv_bytes = s->kv_bytes,
+                             .times = s->times};
+    if (r->times.total == 0 && s->began > 0)
+        r->times.total = pl_seconds() - s->began;
+}
+
+const pl_asr_ops pl_asr_ops_qwen3 = {
+    .options_init = options_init,
+    .open = session_open,
+    .close = session_close,
+    .push = push,
+    .finish = finish,
+    .step = step,
+    .cancel = cancel,
+    .result = result,
+    .align_options_init = pl_asr_align_options_init,
+    .align = pl_asr_align,
+};
