@@ -51,29 +51,52 @@ static uint64_t read_size(const uint8_t *at, unsigned size, bool big_endian)
     return value;
 }
 
-/* A writer that cannot go back leaves 0 or one of the numbers that programs use for "until the end". */
-static bool size_unknown(uint64_t size, unsigned size_bytes)
+/* A writer that cannot go back leaves 0 or one of the numbers that programs use for "until the end". A chunk may also be empty in truth: then the
+ * size of the whole, which stands in front, is right. */
+static bool size_unknown(const kind *k, const pl_audio_bytes *bytes, uint64_t size)
 {
-    return size == 0 || size >= (size_bytes == 4 ? UINT64_C(0x7FFFF000) : UINT64_C(0x7FFFFFFFFFFFF000));
+    uint8_t whole[4];
+    if (size >= (k->size_bytes == 4 ? UINT64_C(0x7FFFF000) : UINT64_C(0x7FFFFFFFFFFFF000)))
+        return true;
+    if (size > 0 || k->size_bytes != 4 || pl_audio_bytes_copy(bytes, 4, whole, sizeof whole) != sizeof whole)
+        return false;
+    uint64_t told = read_size(whole, 4, k->big_endian) + 8;
+    return told != bytes->size && told + 1 != bytes->size;
 }
 
-uint64_t pl_audio_lacks(const pl_audio_bytes *bytes)
+static pl_audio_chunk judge(const kind *k, const pl_audio_bytes *bytes, uint64_t size_at, uint64_t size)
+{
+    uint64_t left = bytes->size - size_at - k->size_bytes;
+    pl_audio_chunk chunk = {.patch_at = size_at};
+    if (size > 0 && size <= left)
+        return chunk;
+    if (!size_unknown(k, bytes, size)) {
+        chunk.lacks = size > left ? size - left : 0;
+        return chunk;
+    }
+    chunk.patch_size = k->size_bytes;
+    for (unsigned i = 0; i < k->size_bytes; i++)
+        chunk.patch[k->big_endian ? k->size_bytes - 1 - i : i] = (uint8_t)(left >> 8 * i);
+    return chunk;
+}
+
+pl_audio_chunk pl_audio_sound_chunk(const pl_audio_bytes *bytes)
 {
     const kind *k = find_kind(bytes);
     if (!k || !k->sound_chunk)
-        return 0;
+        return (pl_audio_chunk){0};
     uint8_t head[12];
     uint64_t at = k->head;
     size_t head_size = 4 + k->size_bytes;
     while (pl_audio_bytes_copy(bytes, at, head, head_size) == head_size) {
-        uint64_t size = read_size(head + 4, k->size_bytes, k->big_endian), left = bytes->size - at - head_size;
+        uint64_t size = read_size(head + 4, k->size_bytes, k->big_endian);
         if (memcmp(head, k->sound_chunk, 4) == 0)
-            return size_unknown(size, k->size_bytes) || size <= left ? 0 : size - left;
-        if (size > left)
-            return 0;
+            return judge(k, bytes, at + 4, size);
+        if (size > bytes->size - at - head_size)
+            break;
         at += head_size + size + (k->padded ? size & 1 : 0);
     }
-    return 0;
+    return (pl_audio_chunk){0};
 }
 
 /* ------------------------------------------------------------------ Ogg pages */

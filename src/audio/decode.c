@@ -12,6 +12,7 @@ enum { SNDFILE_OUT_OF_MEMORY = 17, SNDFILE_UNIMPLEMENTED = 18 };
 typedef struct reader {
     const pl_audio_bytes *bytes;
     uint64_t at; /* may lie behind the end */
+    pl_audio_chunk chunk;
 } reader;
 
 static sf_count_t io_length(void *context)
@@ -42,6 +43,11 @@ static sf_count_t io_read(void *data, sf_count_t count, void *context)
     if (count <= 0)
         return 0;
     size_t got = pl_audio_bytes_copy(c->bytes, c->at, data, (size_t)count);
+    for (unsigned i = 0; i < c->chunk.patch_size; i++) {
+        uint64_t at = c->chunk.patch_at + i;
+        if (at >= c->at && at - c->at < got)
+            ((uint8_t *)data)[at - c->at] = c->chunk.patch[i];
+    }
     c->at += got;
     return (sf_count_t)got;
 }
@@ -104,6 +110,13 @@ static parley_status fail_short(const pl_intake *intake, const SF_INFO *info, ui
                       intake->audio->source_format, (unsigned long long)frames, (unsigned long long)info->frames);
 }
 
+/* "flac decoder lost sync." of "Error : flac decoder lost sync." */
+static const char *reason(int number)
+{
+    const char *text = sf_error_number(number);
+    return strncmp(text, "Error : ", 8) == 0 ? text + 8 : text;
+}
+
 static parley_status read_frames(pl_intake *intake, SNDFILE *file, parley_error *error)
 {
     sf_count_t got, piece = PL_INTAKE_VALUES / intake->audio->source_channels;
@@ -116,15 +129,29 @@ static parley_status read_frames(pl_intake *intake, SNDFILE *file, parley_error 
         uint64_t frames = intake->audio->source_frames;
         if (number != SF_ERR_NO_ERROR)
             return pl_fail_at(error, PARLEY_FORMAT, frames, "%s: damaged %s: decoding stopped behind sample %llu: %s", intake->name,
-                              intake->audio->source_format, (unsigned long long)frames, sf_error_number(number));
+                              intake->audio->source_format, (unsigned long long)frames, reason(number));
     } while (got > 0);
     return PARLEY_OK;
 }
 
-static parley_status decode(pl_intake *intake, SNDFILE *file, const SF_INFO *info, const pl_audio_bytes *bytes, parley_error *error)
+/* libsndfile reads as many samples as it estimates from the first frame of an MP3 stream that has no index. With changing bit rates that may be a
+ * part only, which must not pass for the whole. */
+static parley_status check_mp3_end(const pl_intake *intake, const SF_INFO *info, const reader *r, parley_error *error)
 {
-    uint64_t lacks = pl_audio_lacks(bytes);
+    uint64_t frames = intake->audio->source_frames, left = r->at < r->bytes->size ? r->bytes->size - r->at : 0;
+    if ((info->format & SF_FORMAT_TYPEMASK) != SF_FORMAT_MPEG || left <= r->bytes->size / 4)
+        return PARLEY_OK;
+    intake->audio->source_format[0] = 0;
+    return pl_fail_at(error, PARLEY_UNSUPPORTED, frames,
+                      "%s: MP3 of changing bit rate without an index: decoding stopped at sample %llu, %llu bytes early", intake->name,
+                      (unsigned long long)frames, (unsigned long long)left);
+}
+
+static parley_status decode(pl_intake *intake, SNDFILE *file, const SF_INFO *info, const reader *r, parley_error *error)
+{
+    uint64_t lacks = r->chunk.lacks;
     PL_TRY(read_frames(intake, file, error));
+    PL_TRY(check_mp3_end(intake, info, r, error));
     if (lacks > 0 || (length_is_exact(info) && info->frames > 0 && intake->audio->source_frames < (uint64_t)info->frames))
         return fail_short(intake, info, lacks, error);
     return pl_intake_finish(intake, error);
@@ -134,7 +161,7 @@ parley_status pl_audio_decode(const char *name, const pl_audio_bytes *bytes, con
                               parley_error *error)
 {
     SF_VIRTUAL_IO io = {io_length, io_seek, io_read, io_write, io_tell};
-    reader cursor = {.bytes = bytes};
+    reader cursor = {.bytes = bytes, .chunk = pl_audio_sound_chunk(bytes)};
     SF_INFO info = {0};
     pl_intake intake;
     if (bytes->size == 0) {
@@ -149,7 +176,7 @@ parley_status pl_audio_decode(const char *name, const pl_audio_bytes *bytes, con
     if (status == PARLEY_OK)
         status = pl_audio_check_pages(name, bytes, error);
     if (status == PARLEY_OK)
-        status = decode(&intake, file, &info, bytes, error);
+        status = decode(&intake, file, &info, &cursor, error);
     pl_intake_close(&intake);
     sf_close(file);
     return status;
