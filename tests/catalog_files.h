@@ -2,11 +2,8 @@
 #ifndef CATALOG_FILES_H
 #define CATALOG_FILES_H
 
+#include "memory_files.h"
 #include "models/qwen3_tts/tensors.h"
-
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct loaded {
     tts_files files;
@@ -58,31 +55,6 @@ static inline parley_status load(const tts_open *what, loaded *l)
     return load_with(&allocator, what, l);
 }
 
-/* ------------------------------------------------------------------ files in memory */
-
-enum { MEMORY_FILES = 16 };
-
-typedef struct memory_model {
-    parley_memory_file files[MEMORY_FILES];
-    size_t count;
-} memory_model;
-
-/* The file `path` under `name`; false when there is none. */
-static inline bool add_file(memory_model *m, const char *path, const char *name)
-{
-    FILE *file = fopen(path, "rb");
-    if (!file || m->count == MEMORY_FILES)
-        return false;
-    fseek(file, 0, SEEK_END);
-    long size = ftell(file);
-    rewind(file);
-    char *data = malloc(size > 0 ? (size_t)size : 1);
-    bool read = data && fread(data, 1, (size_t)size, file) == (size_t)size;
-    fclose(file);
-    m->files[m->count++] = (parley_memory_file){name, data, (size_t)size};
-    return read;
-}
-
 static inline bool add_model(memory_model *m, const char *folder)
 {
     static const char *const names[] = {"config.json",
@@ -93,62 +65,7 @@ static inline bool add_model(memory_model *m, const char *folder)
                                         "model.safetensors",
                                         "speech_tokenizer/config.json",
                                         "speech_tokenizer/model.safetensors"};
-    char path[512];
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
-        if (!add_file(m, path, names[i]))
-            return false;
-    }
-    return true;
-}
-
-static inline void free_model(memory_model *m)
-{
-    for (size_t i = 0; i < m->count; i++) {
-        void *data;
-        memcpy(&data, &m->files[i].data, sizeof data);
-        free(data);
-    }
-    m->count = 0;
-}
-
-static inline size_t find_file(const memory_model *m, const char *name)
-{
-    size_t i = 0;
-    while (i < m->count && strcmp(m->files[i].name, name) != 0)
-        i++;
-    return i;
-}
-
-static inline void remove_file(memory_model *m, const char *name)
-{
-    size_t i = find_file(m, name);
-    void *data;
-    memcpy(&data, &m->files[i].data, sizeof data);
-    free(data);
-    m->files[i] = m->files[--m->count];
-}
-
-/* Replaces every `from` in the file by `to`; returns how often. In containers both must have one length. */
-static inline size_t replace(memory_model *m, const char *name, const char *from, const char *to)
-{
-    parley_memory_file *file = &m->files[find_file(m, name)];
-    const char *old = file->data;
-    size_t n = strlen(from), n_to = strlen(to), count = 0, at = 0;
-    char *text = malloc(file->size * (n_to / n + 1) + 1);
-    for (size_t i = 0; i < file->size;) {
-        bool match = i + n <= file->size && memcmp(old + i, from, n) == 0;
-        memcpy(text + at, match ? to : old + i, match ? n_to : 1);
-        at += match ? n_to : 1;
-        i += match ? n : 1;
-        count += match;
-    }
-    void *data;
-    memcpy(&data, &file->data, sizeof data);
-    free(data);
-    file->data = text;
-    file->size = at;
-    return count;
+    return add_files(m, folder, names, sizeof names / sizeof *names);
 }
 
 #endif

@@ -13,8 +13,8 @@ typedef struct reader {
     tts_config *config;
     parley_error *error;
     cJSON *json;
-    char where[TTS_WHERE];
-    tts_values values;
+    char where[PL_MODEL_WHERE];
+    pl_values values;
 } reader;
 
 /* Values of `part`; GGUF keys that its file lacks are sought in the file of `next`. */
@@ -23,11 +23,11 @@ static parley_status begin(reader *r, tts_part part, tts_part next, const char *
     const tts_container *c = r->files->part[part], *second = r->files->part[next];
     char path[64];
     r->json = NULL;
-    r->values = (tts_values){.arena = &r->files->arena, .dialect = c->dialect, .where = r->where, .error = r->error};
+    r->values = (pl_values){.arena = &r->files->arena, .dialect = c->dialect, .where = r->where, .error = r->error};
     if (c->dialect == TTS_HF) {
         snprintf(path, sizeof path, "%s%s", c->folder, file);
         pl_source_describe(c->source, path, r->where, sizeof r->where);
-        PL_TRY(pl_tts_json(c->source, c->folder, file, &r->json, r->error));
+        PL_TRY(pl_model_json(c->source, c->folder, file, &r->json, r->error));
         r->values.json = r->json;
         return PARLEY_OK;
     }
@@ -130,8 +130,8 @@ static void deduce_kind(tts_config *config, tts_dialect dialect)
 static parley_status read_talker_values(reader *r)
 {
     tts_config *c = r->config;
-    PL_TRY(pl_tts_values_only(&r->values, talker_only, COUNT(talker_only)));
-    PL_TRY(pl_tts_values_read(&r->values, talker_rows, COUNT(talker_rows), c));
+    PL_TRY(pl_values_only(&r->values, talker_only, COUNT(talker_only)));
+    PL_TRY(pl_values_read(&r->values, talker_rows, COUNT(talker_rows), c));
     PL_TRY(check_transformer(r, &c->talker, "talker"));
     PL_TRY(check_ids(r, codec_ids, COUNT(codec_ids), c->codec_vocabulary, "codec"));
     PL_TRY(check_ids(r, text_ids, COUNT(text_ids), c->text_vocabulary, "text"));
@@ -146,7 +146,7 @@ static parley_status read_generation(reader *r)
     if (hf)
         g->max_new_tokens = 2048; /* the reference's own value where the file is silent */
     PL_TRY(begin(r, TTS_TALKER, TTS_TALKER, "generation_config.json"));
-    return end(r, pl_tts_values_read(&r->values, generation_rows, COUNT(generation_rows), r->config));
+    return end(r, pl_values_read(&r->values, generation_rows, COUNT(generation_rows), r->config));
 }
 
 static parley_status read_talker(reader *r)
@@ -210,22 +210,22 @@ static parley_status lone_predictor(reader *r)
     c->talker = (pl_transformer_shape){.heads = 16, .kv_heads = 8, .head = 128, .ffn = 3072, .eps = 1e-6F, .theta = 1e6};
     c->talker.width = shape_or(pl_tts_dim(f, "code_pred.codec_embd.0.weight", 2, 1), 1024);
     c->groups = 16;
-    return pl_tts_values_read(&r->values, lone_predictor_rows, COUNT(lone_predictor_rows), c);
+    return pl_values_read(&r->values, lone_predictor_rows, COUNT(lone_predictor_rows), c);
 }
 
 static parley_status read_predictor_values(reader *r)
 {
-    static const tts_row groups_row = {0, TTS_INT, TTS_OPTIONAL, GROUPS, PREDICTOR("num_code_groups"), {Q "code_pred.num_code_groups"}};
+    static const pl_value_row groups_row = {0, PL_INT, TTS_OPTIONAL, GROUPS, PREDICTOR("num_code_groups"), {Q "code_pred.num_code_groups"}};
     tts_config *c = r->config;
     if (!r->files->part[TTS_TALKER])
         PL_TRY(lone_predictor(r));
     predictor_defaults(r);
     int32_t groups = c->groups;
-    PL_TRY(pl_tts_values_only(&r->values, predictor_only, COUNT(predictor_only)));
-    PL_TRY(pl_tts_values_read(&r->values, &groups_row, 1, &groups));
+    PL_TRY(pl_values_only(&r->values, predictor_only, COUNT(predictor_only)));
+    PL_TRY(pl_values_read(&r->values, &groups_row, 1, &groups));
     if (groups != c->groups)
         return contradiction(r, "the talker and the code predictor differ in the number of code groups");
-    PL_TRY(pl_tts_values_read(&r->values, predictor_rows, COUNT(predictor_rows), c));
+    PL_TRY(pl_values_read(&r->values, predictor_rows, COUNT(predictor_rows), c));
     /* The official class builds no projection for equal widths, whatever an upstream directory holds. */
     bool stored = r->files->part[TTS_PREDICTOR]->dialect != TTS_HF && find_projection(r->files);
     c->has_projection = stored || c->predictor.width != c->talker.width;
@@ -278,11 +278,11 @@ static void speaker_defaults(reader *r)
 
 static parley_status read_channels(reader *r)
 {
-    static const tts_row row = {0, TTS_INTS, TTS_OPTIONAL, WIDTH, SPEAKER("enc_channels"), {NULL}};
+    static const pl_value_row row = {0, PL_INTS, TTS_OPTIONAL, WIDTH, SPEAKER("enc_channels"), {NULL}};
     struct {
-        int count, channels[PL_CODEC_MAX_RATES];
+        int count, channels[PL_MAX_VALUES];
     } list = {0};
-    PL_TRY(pl_tts_values_read(&r->values, &row, 1, &list));
+    PL_TRY(pl_values_read(&r->values, &row, 1, &list));
     if (list.count == 0)
         return PARLEY_OK;
     for (int i = 1; i < 4; i++)
@@ -297,8 +297,8 @@ static parley_status read_speaker_values(reader *r)
 {
     tts_config *c = r->config;
     speaker_defaults(r);
-    PL_TRY(pl_tts_values_only(&r->values, speaker_only, COUNT(speaker_only)));
-    PL_TRY(pl_tts_values_read(&r->values, speaker_rows, COUNT(speaker_rows), c));
+    PL_TRY(pl_values_only(&r->values, speaker_only, COUNT(speaker_only)));
+    PL_TRY(pl_values_read(&r->values, speaker_rows, COUNT(speaker_rows), c));
     PL_TRY(read_channels(r));
     if (c->speaker.channels % c->speaker.scale)
         return contradiction(r, "the speaker encoder's channels are no multiple of its scale");
@@ -320,7 +320,7 @@ static parley_status read_speaker(reader *r)
 
 static parley_status check_codec(reader *r)
 {
-    static const tts_row row = {0, TTS_INT, TTS_OPTIONAL, 1, 1 << 24, "decode_upsample_rate", {C "decode_upsample_rate"}};
+    static const pl_value_row row = {0, PL_INT, TTS_OPTIONAL, 1, 1 << 24, "decode_upsample_rate", {C "decode_upsample_rate"}};
     pl_codec_shape *s = &r->config->codec;
     int64_t samples = 1;
     PL_TRY(check_transformer(r, &s->transformer, "codec"));
@@ -329,7 +329,7 @@ static parley_status check_codec(reader *r)
     for (int i = 0; i < s->n_rates && samples < 1 << 24; i++)
         samples *= s->rates[i];
     int32_t stated = samples < 1 << 24 ? (int32_t)samples : 0;
-    PL_TRY(pl_tts_values_read(&r->values, &row, 1, &stated));
+    PL_TRY(pl_values_read(&r->values, &row, 1, &stated));
     if (stated != samples)
         return contradiction(r, "the codec's upsampling rates do not make its samples a frame");
     if (s->decoder_dim % (1 << s->n_rates))
@@ -340,8 +340,8 @@ static parley_status check_codec(reader *r)
 static parley_status read_encoder(reader *r)
 {
     pl_encoder_shape *e = &r->config->encoder;
-    PL_TRY(pl_tts_values_only(&r->values, encoder_only, COUNT(encoder_only)));
-    PL_TRY(pl_tts_values_read(&r->values, encoder_rows, COUNT(encoder_rows), r->config));
+    PL_TRY(pl_values_only(&r->values, encoder_only, COUNT(encoder_only)));
+    PL_TRY(pl_values_read(&r->values, encoder_rows, COUNT(encoder_rows), r->config));
     PL_TRY(check_transformer(r, &e->transformer, "codec encoder"));
     e->transformer.kind = PL_BLOCK_PLAIN;
     e->transformer.width = e->width;
@@ -362,8 +362,8 @@ static parley_status read_codec_values(reader *r)
     const char *codebook = hf ? "decoder.quantizer.rvq_first.vq.layers.0._codebook.embedding_sum" : "tok_dec.vq_first.0.codebook";
     const char *encoder = hf ? "encoder.encoder.layers.0.conv.weight" : "tok_enc.conv.0.weight";
     pl_codec_shape *s = &r->config->codec;
-    PL_TRY(pl_tts_values_only(&r->values, codec_only, COUNT(codec_only)));
-    PL_TRY(pl_tts_values_read(&r->values, codec_rows, COUNT(codec_rows), r->config));
+    PL_TRY(pl_values_only(&r->values, codec_only, COUNT(codec_only)));
+    PL_TRY(pl_values_read(&r->values, codec_rows, COUNT(codec_rows), r->config));
     /* The keys name the width behind the projection; upstream's class halves it for the rows inside. */
     s->codebook_width = shape_or(pl_tts_dim(c, codebook, 2, 1), s->rvq_width / 2);
     PL_TRY(check_codec(r));

@@ -27,144 +27,144 @@
 /* Rows stay as they are typed: one a line where it fits. */
 /* clang-format off */
 
-static const tts_row talker_rows[] = {
-    {FIELD(model_type), TTS_TEXT, NAMED, 0, 0, "tts_model_type", {Q "model_type"}},
-    {FIELD(model_size), TTS_TEXT, NAMED, 0, 0, "tts_model_size", {Q "model_size"}},
-    {FIELD(text_vocabulary), TTS_INT, NAMED, ROWS, "talker_config.text_vocab_size",
+static const pl_value_row talker_rows[] = {
+    {FIELD(model_type), PL_TEXT, NAMED, 0, 0, "tts_model_type", {Q "model_type"}},
+    {FIELD(model_size), PL_TEXT, NAMED, 0, 0, "tts_model_size", {Q "model_size"}},
+    {FIELD(text_vocabulary), PL_INT, NAMED, ROWS, "talker_config.text_vocab_size",
      {Q "text.vocab_size", Q "text_vocab_size", Q "talker.text_vocab_size"}},
-    {FIELD(text_width), TTS_INT, NAMED, WIDTH, "talker_config.text_hidden_size",
+    {FIELD(text_width), PL_INT, NAMED, WIDTH, "talker_config.text_hidden_size",
      {Q "text.embedding_dim", Q "text_hidden_size", Q "talker.text_hidden_size"}},
-    {FIELD(talker.width), TTS_INT, NAMED, WIDTH, "talker_config.hidden_size",
+    {FIELD(talker.width), PL_INT, NAMED, WIDTH, "talker_config.hidden_size",
      {Q "talker.embedding_length", Q "talker.hidden_size", Q "embedding_length"}},
-    {FIELD(talker.layers), TTS_INT, NAMED, LAYERS, "talker_config.num_hidden_layers", {Q "talker.block_count", Q "block_count"}},
-    {FIELD(talker.heads), TTS_INT, NAMED, HEADS, "talker_config.num_attention_heads",
+    {FIELD(talker.layers), PL_INT, NAMED, LAYERS, "talker_config.num_hidden_layers", {Q "talker.block_count", Q "block_count"}},
+    {FIELD(talker.heads), PL_INT, NAMED, HEADS, "talker_config.num_attention_heads",
      {Q "talker.attention.head_count", Q "attention.head_count"}},
-    {FIELD(talker.kv_heads), TTS_INT, NAMED, HEADS, "talker_config.num_key_value_heads",
+    {FIELD(talker.kv_heads), PL_INT, NAMED, HEADS, "talker_config.num_key_value_heads",
      {Q "talker.attention.head_count_kv", Q "attention.head_count_kv"}},
-    {FIELD(talker.head), TTS_INT, NAMED, HEAD, "talker_config.head_dim", {Q "talker.attention.key_length", Q "attention.key_length"}},
-    {FIELD(talker.ffn), TTS_INT, NAMED, WIDTH, "talker_config.intermediate_size",
+    {FIELD(talker.head), PL_INT, NAMED, HEAD, "talker_config.head_dim", {Q "talker.attention.key_length", Q "attention.key_length"}},
+    {FIELD(talker.ffn), PL_INT, NAMED, WIDTH, "talker_config.intermediate_size",
      {Q "talker.feed_forward_length", Q "feed_forward_length"}},
-    {FIELD(talker.eps), TTS_FLOAT, NAMED, EPS, "talker_config.rms_norm_eps",
+    {FIELD(talker.eps), PL_FLOAT, NAMED, EPS, "talker_config.rms_norm_eps",
      {Q "talker.attention.layer_norm_rms_epsilon", Q "attention.layer_norm_rms_epsilon"}},
-    {FIELD(talker.theta), TTS_DOUBLE, NAMED, THETA, "talker_config.rope_theta", {Q "talker.rope.freq_base", Q "rope.freq_base"}},
-    {FIELD(context_length), TTS_INT, NAMED, 1, 1 << 30, "talker_config.max_position_embeddings",
+    {FIELD(talker.theta), PL_DOUBLE, NAMED, THETA, "talker_config.rope_theta", {Q "talker.rope.freq_base", Q "rope.freq_base"}},
+    {FIELD(context_length), PL_INT, NAMED, 1, 1 << 30, "talker_config.max_position_embeddings",
      {Q "talker.context_length", Q "context_length"}},
-    {FIELD(codec_vocabulary), TTS_INT, NAMED, ROWS, "talker_config.vocab_size",
+    {FIELD(codec_vocabulary), PL_INT, NAMED, ROWS, "talker_config.vocab_size",
      {Q "talker.codec_vocab_size", Q "talker.vocab_size", Q "vocab_size"}},
-    {FIELD(groups), TTS_INT, NAMED, GROUPS, "talker_config.num_code_groups", {Q "talker.num_codebooks", Q "num_code_groups"}},
-    {FIELD(codec_pad), TTS_INT, NAMED, ID, "talker_config.codec_pad_id", {Q "codec.pad_id"}},
-    {FIELD(codec_bos), TTS_INT, NAMED, ID, "talker_config.codec_bos_id", {Q "codec.bos_id"}},
-    {FIELD(codec_eos), TTS_INT, NAMED, ID, "talker_config.codec_eos_token_id", {Q "codec.eos_id", Q "codec.eos_token_id"}},
-    {FIELD(think), TTS_INT, NAMED, ID, "talker_config.codec_think_id", {Q "codec.think_id", Q "codec.codec_think_id", Q "codec_think_id"}},
-    {FIELD(nothink), TTS_INT, NAMED, ID, "talker_config.codec_nothink_id",
+    {FIELD(groups), PL_INT, NAMED, GROUPS, "talker_config.num_code_groups", {Q "talker.num_codebooks", Q "num_code_groups"}},
+    {FIELD(codec_pad), PL_INT, NAMED, ID, "talker_config.codec_pad_id", {Q "codec.pad_id"}},
+    {FIELD(codec_bos), PL_INT, NAMED, ID, "talker_config.codec_bos_id", {Q "codec.bos_id"}},
+    {FIELD(codec_eos), PL_INT, NAMED, ID, "talker_config.codec_eos_token_id", {Q "codec.eos_id", Q "codec.eos_token_id"}},
+    {FIELD(think), PL_INT, NAMED, ID, "talker_config.codec_think_id", {Q "codec.think_id", Q "codec.codec_think_id", Q "codec_think_id"}},
+    {FIELD(nothink), PL_INT, NAMED, ID, "talker_config.codec_nothink_id",
      {Q "codec.nothink_id", Q "codec.codec_nothink_id", Q "codec_nothink_id"}},
-    {FIELD(think_bos), TTS_INT, NAMED, ID, "talker_config.codec_think_bos_id",
+    {FIELD(think_bos), PL_INT, NAMED, ID, "talker_config.codec_think_bos_id",
      {Q "codec.think_bos_id", Q "codec.codec_think_bos_id", Q "codec_think_bos_id"}},
-    {FIELD(think_eos), TTS_INT, NAMED, ID, "talker_config.codec_think_eos_id",
+    {FIELD(think_eos), PL_INT, NAMED, ID, "talker_config.codec_think_eos_id",
      {Q "codec.think_eos_id", Q "codec.codec_think_eos_id", Q "codec_think_eos_id"}},
     /* In qts files the tokenizer's bos and eos are the turn's start and end; qwentts files, where they are something else, have the first keys. */
-    {FIELD(im_start), TTS_INT, NAMED, ID, "im_start_token_id", {Q "text.im_start_id", "tokenizer.ggml.bos_token_id"}},
-    {FIELD(im_end), TTS_INT, NAMED, ID, "im_end_token_id", {Q "text.im_end_id", "tokenizer.ggml.eos_token_id"}},
-    {FIELD(tts_pad), TTS_INT, NAMED, ID, "tts_pad_token_id",
+    {FIELD(im_start), PL_INT, NAMED, ID, "im_start_token_id", {Q "text.im_start_id", "tokenizer.ggml.bos_token_id"}},
+    {FIELD(im_end), PL_INT, NAMED, ID, "im_end_token_id", {Q "text.im_end_id", "tokenizer.ggml.eos_token_id"}},
+    {FIELD(tts_pad), PL_INT, NAMED, ID, "tts_pad_token_id",
      {Q "text.tts_pad_id", Q "tts_pad_token_id", Q "tts.pad_token_id", Q "tts.pad_id"}},
-    {FIELD(tts_bos), TTS_INT, NAMED, ID, "tts_bos_token_id",
+    {FIELD(tts_bos), PL_INT, NAMED, ID, "tts_bos_token_id",
      {Q "text.tts_bos_id", Q "tts_bos_token_id", Q "tts.bos_token_id", Q "tts.bos_id"}},
-    {FIELD(tts_eos), TTS_INT, NAMED, ID, "tts_eos_token_id",
+    {FIELD(tts_eos), PL_INT, NAMED, ID, "tts_eos_token_id",
      {Q "text.tts_eos_id", Q "tts_eos_token_id", Q "tts.eos_token_id", Q "tts.eos_id"}},
 };
 
 #define PREDICTOR(name) "talker_config.code_predictor_config." name
 
-static const tts_row predictor_rows[] = {
-    {FIELD(predictor.width), TTS_INT, NAMED, WIDTH, PREDICTOR("hidden_size"),
+static const pl_value_row predictor_rows[] = {
+    {FIELD(predictor.width), PL_INT, NAMED, WIDTH, PREDICTOR("hidden_size"),
      {Q "code_pred.embedding_length", Q "code_pred.hidden_size", Q "code_predictor.embedding_length", Q "code_predictor.hidden_size"}},
-    {FIELD(predictor.layers), TTS_INT, NAMED, LAYERS, PREDICTOR("num_hidden_layers"),
+    {FIELD(predictor.layers), PL_INT, NAMED, LAYERS, PREDICTOR("num_hidden_layers"),
      {Q "code_pred.layer_count", Q "code_predictor.layer_count", Q "code_pred.block_count", Q "code_predictor.block_count"}},
-    {FIELD(predictor.heads), TTS_INT, NAMED, HEADS, PREDICTOR("num_attention_heads"),
+    {FIELD(predictor.heads), PL_INT, NAMED, HEADS, PREDICTOR("num_attention_heads"),
      {Q "code_pred.attention.head_count", Q "code_predictor.attention.head_count"}},
-    {FIELD(predictor.kv_heads), TTS_INT, NAMED, HEADS, PREDICTOR("num_key_value_heads"),
+    {FIELD(predictor.kv_heads), PL_INT, NAMED, HEADS, PREDICTOR("num_key_value_heads"),
      {Q "code_pred.attention.head_count_kv", Q "code_predictor.attention.head_count_kv"}},
-    {FIELD(predictor.head), TTS_INT, NAMED, HEAD, PREDICTOR("head_dim"),
+    {FIELD(predictor.head), PL_INT, NAMED, HEAD, PREDICTOR("head_dim"),
      {Q "code_pred.attention.key_length", Q "code_predictor.attention.key_length"}},
-    {FIELD(predictor.ffn), TTS_INT, NAMED, WIDTH, PREDICTOR("intermediate_size"),
+    {FIELD(predictor.ffn), PL_INT, NAMED, WIDTH, PREDICTOR("intermediate_size"),
      {Q "code_pred.feed_forward_length", Q "code_predictor.feed_forward_length"}},
-    {FIELD(predictor.eps), TTS_FLOAT, NAMED, EPS, PREDICTOR("rms_norm_eps"),
+    {FIELD(predictor.eps), PL_FLOAT, NAMED, EPS, PREDICTOR("rms_norm_eps"),
      {Q "code_pred.attention.layer_norm_rms_epsilon", Q "code_predictor.attention.layer_norm_rms_epsilon"}},
-    {FIELD(predictor.theta), TTS_DOUBLE, NAMED, THETA, PREDICTOR("rope_theta"),
+    {FIELD(predictor.theta), PL_DOUBLE, NAMED, THETA, PREDICTOR("rope_theta"),
      {Q "code_pred.rope.freq_base", Q "code_predictor.rope.freq_base"}},
-    {FIELD(codebook_size), TTS_INT, NAMED, ROWS, PREDICTOR("vocab_size"), {Q "code_pred.vocab_size", Q "code_predictor.vocab_size"}},
+    {FIELD(codebook_size), PL_INT, NAMED, ROWS, PREDICTOR("vocab_size"), {Q "code_pred.vocab_size", Q "code_predictor.vocab_size"}},
 };
 
 /* What a predictor's tensors need of the talker's configuration, when the file of the predictor is there alone. */
-static const tts_row lone_predictor_rows[] = {
-    {FIELD(talker.width), TTS_INT, TTS_OPTIONAL, WIDTH, "talker_config.hidden_size",
+static const pl_value_row lone_predictor_rows[] = {
+    {FIELD(talker.width), PL_INT, TTS_OPTIONAL, WIDTH, "talker_config.hidden_size",
      {Q "talker.embedding_length", Q "talker.hidden_size", Q "embedding_length"}},
-    {FIELD(groups), TTS_INT, TTS_OPTIONAL, GROUPS, "talker_config.num_code_groups", {Q "talker.num_codebooks", Q "num_code_groups"}},
+    {FIELD(groups), PL_INT, TTS_OPTIONAL, GROUPS, "talker_config.num_code_groups", {Q "talker.num_codebooks", Q "num_code_groups"}},
 };
 
-static const tts_row generation_rows[] = {
-    {FIELD(generation.do_sample), TTS_BOOL, TTS_OPTIONAL, 0, 1, "do_sample", {"generation.do_sample"}},
-    {FIELD(generation.sub_do_sample), TTS_BOOL, TTS_OPTIONAL, 0, 1, "subtalker_dosample", {"generation.subtalker_do_sample"}},
-    {FIELD(generation.temperature), TTS_FLOAT, TTS_OPTIONAL, 0, 10, "temperature", {"generation.temperature", "general.sampling.temp"}},
-    {FIELD(generation.top_p), TTS_FLOAT, TTS_OPTIONAL, 1e-9, 1, "top_p", {"generation.top_p", "general.sampling.top_p"}},
-    {FIELD(generation.top_k), TTS_INT, TTS_OPTIONAL, 0, 1 << 24, "top_k", {"generation.top_k", "general.sampling.top_k"}},
-    {FIELD(generation.repetition_penalty), TTS_FLOAT, TTS_OPTIONAL, 1e-6, 10, "repetition_penalty",
+static const pl_value_row generation_rows[] = {
+    {FIELD(generation.do_sample), PL_BOOL, TTS_OPTIONAL, 0, 1, "do_sample", {"generation.do_sample"}},
+    {FIELD(generation.sub_do_sample), PL_BOOL, TTS_OPTIONAL, 0, 1, "subtalker_dosample", {"generation.subtalker_do_sample"}},
+    {FIELD(generation.temperature), PL_FLOAT, TTS_OPTIONAL, 0, 10, "temperature", {"generation.temperature", "general.sampling.temp"}},
+    {FIELD(generation.top_p), PL_FLOAT, TTS_OPTIONAL, 1e-9, 1, "top_p", {"generation.top_p", "general.sampling.top_p"}},
+    {FIELD(generation.top_k), PL_INT, TTS_OPTIONAL, 0, 1 << 24, "top_k", {"generation.top_k", "general.sampling.top_k"}},
+    {FIELD(generation.repetition_penalty), PL_FLOAT, TTS_OPTIONAL, 1e-6, 10, "repetition_penalty",
      {"generation.repetition_penalty", "general.sampling.penalty_repeat"}},
-    {FIELD(generation.sub_temperature), TTS_FLOAT, TTS_OPTIONAL, 0, 10, "subtalker_temperature", {"generation.subtalker_temperature"}},
-    {FIELD(generation.sub_top_p), TTS_FLOAT, TTS_OPTIONAL, 1e-9, 1, "subtalker_top_p", {"generation.subtalker_top_p"}},
-    {FIELD(generation.sub_top_k), TTS_INT, TTS_OPTIONAL, 0, 1 << 24, "subtalker_top_k", {"generation.subtalker_top_k"}},
-    {FIELD(generation.max_new_tokens), TTS_INT, TTS_OPTIONAL, 1, 1 << 30, "max_new_tokens", {"generation.max_new_tokens"}},
+    {FIELD(generation.sub_temperature), PL_FLOAT, TTS_OPTIONAL, 0, 10, "subtalker_temperature", {"generation.subtalker_temperature"}},
+    {FIELD(generation.sub_top_p), PL_FLOAT, TTS_OPTIONAL, 1e-9, 1, "subtalker_top_p", {"generation.subtalker_top_p"}},
+    {FIELD(generation.sub_top_k), PL_INT, TTS_OPTIONAL, 0, 1 << 24, "subtalker_top_k", {"generation.subtalker_top_k"}},
+    {FIELD(generation.max_new_tokens), PL_INT, TTS_OPTIONAL, 1, 1 << 30, "max_new_tokens", {"generation.max_new_tokens"}},
 };
 
 #define SPEAKER(name) "speaker_encoder_config." name
 
-static const tts_row speaker_rows[] = {
-    {FIELD(xvector_length), TTS_INT, TTS_OPTIONAL, WIDTH, SPEAKER("enc_dim"), {Q "spk_enc.embedding_length", Q "speaker_encoder.embedding_length"}},
-    {FIELD(speaker.mels), TTS_INT, TTS_OPTIONAL, WIDTH, SPEAKER("mel_dim"), {NULL}},
-    {FIELD(speaker.scale), TTS_INT, TTS_OPTIONAL, 2, PL_SPEAKER_MAX_SCALE, SPEAKER("enc_res2net_scale"), {NULL}},
-    {FIELD(speaker.se_channels), TTS_INT, TTS_OPTIONAL, WIDTH, SPEAKER("enc_se_channels"), {NULL}},
-    {FIELD(speaker.attention_channels), TTS_INT, TTS_OPTIONAL, WIDTH, SPEAKER("enc_attention_channels"), {NULL}},
+static const pl_value_row speaker_rows[] = {
+    {FIELD(xvector_length), PL_INT, TTS_OPTIONAL, WIDTH, SPEAKER("enc_dim"), {Q "spk_enc.embedding_length", Q "speaker_encoder.embedding_length"}},
+    {FIELD(speaker.mels), PL_INT, TTS_OPTIONAL, WIDTH, SPEAKER("mel_dim"), {NULL}},
+    {FIELD(speaker.scale), PL_INT, TTS_OPTIONAL, 2, PL_SPEAKER_MAX_SCALE, SPEAKER("enc_res2net_scale"), {NULL}},
+    {FIELD(speaker.se_channels), PL_INT, TTS_OPTIONAL, WIDTH, SPEAKER("enc_se_channels"), {NULL}},
+    {FIELD(speaker.attention_channels), PL_INT, TTS_OPTIONAL, WIDTH, SPEAKER("enc_attention_channels"), {NULL}},
 };
 
 #define DECODER(json, name) "decoder_config." json, {C "decoder." name}
 #define SAME_DECODER(name)  DECODER(name, name)
 
-static const tts_row codec_rows[] = {
-    {FIELD(codec.sample_rate), TTS_INT, ALWAYS, 1000, 192000, "output_sample_rate", {C "output_sample_rate"}},
-    {FIELD(codec.groups), TTS_INT, ALWAYS, GROUPS, SAME_DECODER("num_quantizers")},
-    {FIELD(codec.codebook_size), TTS_INT, ALWAYS, ROWS, SAME_DECODER("codebook_size")},
-    {FIELD(codec.rvq_width), TTS_INT, ALWAYS, WIDTH, SAME_DECODER("codebook_dim")},
-    {FIELD(codec.latent), TTS_INT, ALWAYS, WIDTH, SAME_DECODER("latent_dim")},
-    {FIELD(codec.decoder_dim), TTS_INT, ALWAYS, WIDTH, SAME_DECODER("decoder_dim")},
-    {FIELD(codec.n_ratios), TTS_INTS, ALWAYS, 1, 64, SAME_DECODER("upsampling_ratios")},
-    {FIELD(codec.n_rates), TTS_INTS, ALWAYS, 1, 64, SAME_DECODER("upsample_rates")},
-    {FIELD(codec.transformer.width), TTS_INT, ALWAYS, WIDTH, SAME_DECODER("hidden_size")},
-    {FIELD(codec.transformer.ffn), TTS_INT, ALWAYS, WIDTH, SAME_DECODER("intermediate_size")},
-    {FIELD(codec.transformer.layers), TTS_INT, ALWAYS, LAYERS, SAME_DECODER("num_hidden_layers")},
-    {FIELD(codec.transformer.heads), TTS_INT, ALWAYS, HEADS, SAME_DECODER("num_attention_heads")},
-    {FIELD(codec.transformer.kv_heads), TTS_INT, ALWAYS, HEADS, SAME_DECODER("num_key_value_heads")},
-    {FIELD(codec.transformer.head), TTS_INT, ALWAYS, HEAD, SAME_DECODER("head_dim")},
-    {FIELD(codec.transformer.eps), TTS_FLOAT, ALWAYS, EPS, SAME_DECODER("rms_norm_eps")},
-    {FIELD(codec.transformer.theta), TTS_DOUBLE, ALWAYS, THETA, SAME_DECODER("rope_theta")},
-    {FIELD(codec.transformer.window), TTS_INT64, ALWAYS, 1, 1 << 24, SAME_DECODER("sliding_window")},
+static const pl_value_row codec_rows[] = {
+    {FIELD(codec.sample_rate), PL_INT, ALWAYS, 1000, 192000, "output_sample_rate", {C "output_sample_rate"}},
+    {FIELD(codec.groups), PL_INT, ALWAYS, GROUPS, SAME_DECODER("num_quantizers")},
+    {FIELD(codec.codebook_size), PL_INT, ALWAYS, ROWS, SAME_DECODER("codebook_size")},
+    {FIELD(codec.rvq_width), PL_INT, ALWAYS, WIDTH, SAME_DECODER("codebook_dim")},
+    {FIELD(codec.latent), PL_INT, ALWAYS, WIDTH, SAME_DECODER("latent_dim")},
+    {FIELD(codec.decoder_dim), PL_INT, ALWAYS, WIDTH, SAME_DECODER("decoder_dim")},
+    {FIELD(codec.n_ratios), PL_INTS, ALWAYS, 1, 64, SAME_DECODER("upsampling_ratios")},
+    {FIELD(codec.n_rates), PL_INTS, ALWAYS, 1, 64, SAME_DECODER("upsample_rates")},
+    {FIELD(codec.transformer.width), PL_INT, ALWAYS, WIDTH, SAME_DECODER("hidden_size")},
+    {FIELD(codec.transformer.ffn), PL_INT, ALWAYS, WIDTH, SAME_DECODER("intermediate_size")},
+    {FIELD(codec.transformer.layers), PL_INT, ALWAYS, LAYERS, SAME_DECODER("num_hidden_layers")},
+    {FIELD(codec.transformer.heads), PL_INT, ALWAYS, HEADS, SAME_DECODER("num_attention_heads")},
+    {FIELD(codec.transformer.kv_heads), PL_INT, ALWAYS, HEADS, SAME_DECODER("num_key_value_heads")},
+    {FIELD(codec.transformer.head), PL_INT, ALWAYS, HEAD, SAME_DECODER("head_dim")},
+    {FIELD(codec.transformer.eps), PL_FLOAT, ALWAYS, EPS, SAME_DECODER("rms_norm_eps")},
+    {FIELD(codec.transformer.theta), PL_DOUBLE, ALWAYS, THETA, SAME_DECODER("rope_theta")},
+    {FIELD(codec.transformer.window), PL_INT64, ALWAYS, 1, 1 << 24, SAME_DECODER("sliding_window")},
 };
 
 #define ENCODER(name) "encoder_config." name, {C "encoder." name}
 
-static const tts_row encoder_rows[] = {
-    {FIELD(encoder.groups), TTS_INT, ALWAYS, GROUPS, "encoder_valid_num_quantizers", {C "encoder_valid_num_quantizers"}},
-    {FIELD(encoder.codebook_size), TTS_INT, ALWAYS, ROWS, ENCODER("codebook_size")},
-    {FIELD(encoder.codebook_width), TTS_INT, ALWAYS, WIDTH, ENCODER("codebook_dim")},
-    {FIELD(encoder.filters), TTS_INT, ALWAYS, WIDTH, ENCODER("num_filters")},
-    {FIELD(encoder.width), TTS_INT, ALWAYS, WIDTH, ENCODER("hidden_size")},
-    {FIELD(encoder.n_ratios), TTS_INTS, ALWAYS, 1, 64, ENCODER("upsampling_ratios")},
-    {FIELD(encoder.transformer.ffn), TTS_INT, ALWAYS, WIDTH, ENCODER("intermediate_size")},
-    {FIELD(encoder.transformer.layers), TTS_INT, ALWAYS, LAYERS, ENCODER("num_hidden_layers")},
-    {FIELD(encoder.transformer.heads), TTS_INT, ALWAYS, HEADS, ENCODER("num_attention_heads")},
-    {FIELD(encoder.transformer.kv_heads), TTS_INT, ALWAYS, HEADS, ENCODER("num_key_value_heads")},
-    {FIELD(encoder.transformer.head), TTS_INT, ALWAYS, HEAD, ENCODER("head_dim")},
-    {FIELD(encoder.transformer.eps), TTS_FLOAT, ALWAYS, EPS, ENCODER("norm_eps")},
-    {FIELD(encoder.transformer.theta), TTS_DOUBLE, ALWAYS, THETA, ENCODER("rope_theta")},
+static const pl_value_row encoder_rows[] = {
+    {FIELD(encoder.groups), PL_INT, ALWAYS, GROUPS, "encoder_valid_num_quantizers", {C "encoder_valid_num_quantizers"}},
+    {FIELD(encoder.codebook_size), PL_INT, ALWAYS, ROWS, ENCODER("codebook_size")},
+    {FIELD(encoder.codebook_width), PL_INT, ALWAYS, WIDTH, ENCODER("codebook_dim")},
+    {FIELD(encoder.filters), PL_INT, ALWAYS, WIDTH, ENCODER("num_filters")},
+    {FIELD(encoder.width), PL_INT, ALWAYS, WIDTH, ENCODER("hidden_size")},
+    {FIELD(encoder.n_ratios), PL_INTS, ALWAYS, 1, 64, ENCODER("upsampling_ratios")},
+    {FIELD(encoder.transformer.ffn), PL_INT, ALWAYS, WIDTH, ENCODER("intermediate_size")},
+    {FIELD(encoder.transformer.layers), PL_INT, ALWAYS, LAYERS, ENCODER("num_hidden_layers")},
+    {FIELD(encoder.transformer.heads), PL_INT, ALWAYS, HEADS, ENCODER("num_attention_heads")},
+    {FIELD(encoder.transformer.kv_heads), PL_INT, ALWAYS, HEADS, ENCODER("num_key_value_heads")},
+    {FIELD(encoder.transformer.head), PL_INT, ALWAYS, HEAD, ENCODER("head_dim")},
+    {FIELD(encoder.transformer.eps), PL_FLOAT, ALWAYS, EPS, ENCODER("norm_eps")},
+    {FIELD(encoder.transformer.theta), PL_DOUBLE, ALWAYS, THETA, ENCODER("rope_theta")},
 };
 
 /* ------------------------------------------------------------------ values that nothing here can do otherwise */
@@ -182,13 +182,13 @@ static const tts_row encoder_rows[] = {
 
 /* Generation settings in the sub-configurations are defaults of the two networks (spec 1.4). Those that every call of the reference sets have no
  * effect; the others must be neutral. */
-static const tts_only talker_only[] = {
+static const pl_value_only talker_only[] = {
     {"tokenizer_type", Q "tokenizer_type", "qwen3_tts_tokenizer_12hz"},
     {"tts_model_type", Q "model_type", "base|custom_voice|voice_design"},
     DECODER_ONLY("talker_config."),
 };
 
-static const tts_only predictor_only[] = {
+static const pl_value_only predictor_only[] = {
     DECODER_ONLY(PREDICTOR("")),
     {PREDICTOR("repetition_penalty"), NULL, "1"},
     {PREDICTOR("suppress_tokens"), NULL, "[]"},
@@ -196,21 +196,21 @@ static const tts_only predictor_only[] = {
     {PREDICTOR("min_new_tokens"), NULL, "0"},
 };
 
-static const tts_only speaker_only[] = {
+static const pl_value_only speaker_only[] = {
     {SPEAKER("sample_rate"), Q "spk_enc.sample_rate", "24000"},
     {NULL, Q "speaker_encoder.sample_rate", "24000"},
     {SPEAKER("enc_kernel_sizes"), NULL, "5,3,3,3,1"},
     {SPEAKER("enc_dilations"), NULL, "1,2,3,4,1"},
 };
 
-static const tts_only codec_only[] = {
+static const pl_value_only codec_only[] = {
     {"decoder_config.num_semantic_quantizers", C "decoder.num_semantic_quantizers", "1"},
     {"decoder_config.hidden_act", NULL, "silu"},
     {"decoder_config.attention_bias", NULL, "false"},
     {"decoder_config.rope_scaling.rope_type", NULL, "default"},
 };
 
-static const tts_only encoder_only[] = {
+static const pl_value_only encoder_only[] = {
     {"encoder_config.num_semantic_quantizers", C "encoder.num_semantic_quantizers", "1"},
     {"encoder_config.kernel_size", C "encoder.kernel_size", "7"},
     {"encoder_config.last_kernel_size", C "encoder.last_kernel_size", "3"},

@@ -18,13 +18,13 @@ typedef struct opening {
     const parley_allocator *allocator;
     tts_files *files;
     bool any;
-    char foreign[TTS_WHERE], architecture[64];
+    char foreign[PL_MODEL_WHERE], architecture[64];
     parley_error *error;
 } opening;
 
 static void describe(const tts_container *c, char *text, size_t size)
 {
-    char path[TTS_WHERE];
+    char path[PL_MODEL_WHERE];
     const char *file = c->container.file;
     snprintf(path, sizeof path, "%s%s", file ? "" : c->folder, file ? file : "config.json");
     pl_source_describe(c->source, path, text, size);
@@ -34,7 +34,7 @@ static void describe(const tts_container *c, char *text, size_t size)
 
 static parley_status twice(opening *o, tts_part part, const tts_container *second)
 {
-    char a[TTS_WHERE], b[TTS_WHERE];
+    char a[PL_MODEL_WHERE], b[PL_MODEL_WHERE];
     describe(o->files->part[part], a, sizeof a);
     describe(second, b, sizeof b);
     return pl_fail(o->error, PARLEY_ARGUMENT, "the %s is there twice, in %.200s and in %.200s", part_names[part], a, b);
@@ -116,31 +116,21 @@ typedef struct identity {
     bool talker, base, has_speaker;
 } identity;
 
-static parley_status text_at(opening *o, const cJSON *json, const char *key, const char *where, const char **text)
-{
-    const cJSON *value;
-    PL_TRY(pl_tts_json_find(json, key, where, &value, o->error));
-    if (value && !cJSON_IsString(value))
-        return pl_fail(o->error, PARLEY_FORMAT, "%s: '%s' is to be a text", where, key);
-    *text = value ? value->valuestring : "";
-    return PARLEY_OK;
-}
-
 static parley_status identify(opening *o, const cJSON *json, const char *where, identity *id)
 {
     const char *type = "", *kind = "";
     const cJSON *talker = NULL, *speaker = NULL;
     *id = (identity){0};
-    PL_TRY(text_at(o, json, "model_type", where, &type));
+    PL_TRY(pl_model_json_text(json, "model_type", where, &type, o->error));
     id->model = strcmp(type, "qwen3_tts") == 0;
     id->codec = strcmp(type, "qwen3_tts_tokenizer_12hz") == 0;
     if (strcmp(type, "qwen3_tts_tokenizer_25hz") == 0)
         return pl_fail(o->error, PARLEY_UNSUPPORTED, "%s: 'model_type' is %s, only qwen3_tts_tokenizer_12hz is supported", where, type);
     if (!id->model && !id->codec)
         return pl_fail(o->error, PARLEY_FAMILY, "%s: 'model_type' is '%.100s', qwen3_tts or qwen3_tts_tokenizer_12hz is expected", where, type);
-    PL_TRY(text_at(o, json, "tts_model_type", where, &kind));
-    PL_TRY(pl_tts_json_find(json, "talker_config", where, &talker, o->error));
-    PL_TRY(pl_tts_json_find(json, "speaker_encoder_config", where, &speaker, o->error));
+    PL_TRY(pl_model_json_text(json, "tts_model_type", where, &kind, o->error));
+    PL_TRY(pl_model_json_find(json, "talker_config", where, &talker, o->error));
+    PL_TRY(pl_model_json_find(json, "speaker_encoder_config", where, &speaker, o->error));
     id->base = strcmp(kind, "base") == 0;
     id->talker = talker != NULL;
     id->has_speaker = speaker != NULL;
@@ -149,11 +139,11 @@ static parley_status identify(opening *o, const cJSON *json, const char *where, 
 
 static parley_status read_identity(opening *o, pl_source *source, const char *folder, identity *id)
 {
-    char path[64], where[TTS_WHERE];
+    char path[64], where[PL_MODEL_WHERE];
     cJSON *json;
     snprintf(path, sizeof path, "%sconfig.json", folder);
     pl_source_describe(source, path, where, sizeof where);
-    PL_TRY(pl_tts_json(source, folder, "config.json", &json, o->error));
+    PL_TRY(pl_model_json(source, folder, "config.json", &json, o->error));
     parley_status status = identify(o, json, where, id);
     cJSON_Delete(json);
     return status;
@@ -243,7 +233,7 @@ static parley_status classify(const pl_container *c, const char *where, tts_dial
 static parley_status scan_gguf(opening *o, pl_source *source, const char *name, unsigned wanted)
 {
     tts_container c = {.source = source, .has_weights = true, .folder = ""};
-    char where[TTS_WHERE], architecture[64];
+    char where[PL_MODEL_WHERE], architecture[64];
     unsigned parts;
     bool family;
     pl_source_describe(source, name, where, sizeof where);

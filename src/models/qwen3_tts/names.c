@@ -22,7 +22,7 @@ typedef struct table {
     size_t count;
 } table;
 
-static parley_status add(const tts_values *from, table *t, pl_span name, int64_t id)
+static parley_status add(const pl_values *from, table *t, pl_span name, int64_t id)
 {
     if (t->count == MAX_NAMES)
         return pl_fail(from->error, PARLEY_FORMAT, "%s: more than %d %ss", from->where, MAX_NAMES, t->what);
@@ -45,10 +45,10 @@ static pl_span span_of(const char *text)
 
 /* ------------------------------------------------------------------ JSON */
 
-static parley_status json_ids(const tts_values *from, const char *path, bool needed, table *t)
+static parley_status json_ids(const pl_values *from, const char *path, bool needed, table *t)
 {
     const cJSON *object;
-    PL_TRY(pl_tts_json_find(from->json, path, from->where, &object, from->error));
+    PL_TRY(pl_model_json_find(from->json, path, from->where, &object, from->error));
     if (!object && needed)
         return pl_fail(from->error, PARLEY_MISSING, "%s: '%s' is not there", from->where, path);
     if (object && !cJSON_IsObject(object))
@@ -61,10 +61,10 @@ static parley_status json_ids(const tts_values *from, const char *path, bool nee
     return PARLEY_OK;
 }
 
-static parley_status json_dialects(const tts_values *from, const char *path, table *speakers)
+static parley_status json_dialects(const pl_values *from, const char *path, table *speakers)
 {
     const cJSON *object;
-    PL_TRY(pl_tts_json_find(from->json, path, from->where, &object, from->error));
+    PL_TRY(pl_model_json_find(from->json, path, from->where, &object, from->error));
     if (object && !cJSON_IsObject(object))
         return pl_fail(from->error, PARLEY_FORMAT, "%s: '%s' is to be an object of names and dialects", from->where, path);
     for (const cJSON *item = object ? object->child : NULL; item; item = item->next) {
@@ -79,7 +79,7 @@ static parley_status json_dialects(const tts_values *from, const char *path, tab
 
 /* ------------------------------------------------------------------ GGUF: arrays */
 
-static parley_status texts(const tts_values *from, const char *key, size_t expected, pl_gguf_text **items, size_t *count)
+static parley_status texts(const pl_values *from, const char *key, size_t expected, pl_gguf_text **items, size_t *count)
 {
     parley_status status;
     *items = NULL;
@@ -91,7 +91,7 @@ static parley_status texts(const tts_values *from, const char *key, size_t expec
     return PARLEY_OK;
 }
 
-static parley_status array_ids(const tts_values *from, const char *names_key, const char *ids_key, table *t)
+static parley_status array_ids(const pl_values *from, const char *names_key, const char *ids_key, table *t)
 {
     parley_status status;
     pl_gguf_text *names;
@@ -109,7 +109,7 @@ static parley_status array_ids(const tts_values *from, const char *names_key, co
     return PARLEY_OK;
 }
 
-static parley_status array_dialects(const tts_values *from, const char *key, table *speakers)
+static parley_status array_dialects(const pl_values *from, const char *key, table *speakers)
 {
     pl_gguf_text *names;
     size_t n;
@@ -122,7 +122,7 @@ static parley_status array_dialects(const tts_values *from, const char *key, tab
 /* ------------------------------------------------------------------ GGUF: one key a name */
 
 typedef struct visit {
-    const tts_values *from;
+    const pl_values *from;
     table *t;
     parley_status status;
 } visit;
@@ -144,7 +144,7 @@ static void visit_dialect(void *context, pl_gguf_text rest, const char *key)
         speaker->dialect = (pl_span){dialect.text, dialect.length};
 }
 
-static parley_status each(const tts_values *from, const char *prefix, void (*function)(void *, pl_gguf_text, const char *), table *t)
+static parley_status each(const pl_values *from, const char *prefix, void (*function)(void *, pl_gguf_text, const char *), table *t)
 {
     visit v = {from, t, PARLEY_OK};
     pl_gguf_each(from->places[0], prefix, function, &v);
@@ -152,7 +152,7 @@ static parley_status each(const tts_values *from, const char *prefix, void (*fun
 }
 
 /* What the qts family assumes where a file does not say. */
-static parley_status default_languages(const tts_values *from, int32_t codec_vocabulary, table *t)
+static parley_status default_languages(const pl_values *from, int32_t codec_vocabulary, table *t)
 {
     static const char *const english_keys[] = {Q "language.english_id", Q "codec.language.english_id", Q "language_id"};
     parley_status status = PARLEY_OK;
@@ -169,7 +169,7 @@ static parley_status default_languages(const tts_values *from, int32_t codec_voc
     return PARLEY_OK;
 }
 
-static parley_status gguf_languages(const tts_values *from, int32_t codec_vocabulary, table *t)
+static parley_status gguf_languages(const pl_values *from, int32_t codec_vocabulary, table *t)
 {
     PL_TRY(array_ids(from, Q "codec.language_names", Q "codec.language_ids", t));
     if (t->count == 0)
@@ -177,7 +177,7 @@ static parley_status gguf_languages(const tts_values *from, int32_t codec_vocabu
     return from->dialect == TTS_QTS ? default_languages(from, codec_vocabulary, t) : PARLEY_OK;
 }
 
-static parley_status gguf_speakers(const tts_values *from, table *t)
+static parley_status gguf_speakers(const pl_values *from, table *t)
 {
     PL_TRY(array_ids(from, Q "codec.speaker_names", Q "codec.speaker_ids", t));
     if (t->count > 0)
@@ -189,7 +189,7 @@ static parley_status gguf_speakers(const tts_values *from, table *t)
 /* ------------------------------------------------------------------ checking and keeping */
 
 /* Names are compared in lower case, as the reference compares them. */
-static parley_status lower(const tts_values *from, pl_span text, const char *what, const char **name)
+static parley_status lower(const pl_values *from, pl_span text, const char *what, const char **name)
 {
     if (memchr(text.text, 0, text.length) || pl_utf8_check(text.text, text.length) != text.length)
         return pl_fail(from->error, PARLEY_FORMAT, "%s: the name of a %s is no UTF-8 text", from->where, what);
@@ -203,7 +203,7 @@ static parley_status lower(const tts_values *from, pl_span text, const char *wha
     return PARLEY_OK;
 }
 
-static parley_status check_id(const tts_values *from, const table *t, const row *r, int32_t codec_vocabulary)
+static parley_status check_id(const pl_values *from, const table *t, const row *r, int32_t codec_vocabulary)
 {
     if (r->id >= 0 && r->id < codec_vocabulary)
         return PARLEY_OK;
@@ -211,7 +211,7 @@ static parley_status check_id(const tts_values *from, const table *t, const row 
                    r->name.length < 80 ? (int)r->name.length : 80, r->name.text, (long long)r->id, codec_vocabulary - 1);
 }
 
-static parley_status keep_languages(const tts_values *from, const table *t, tts_config *config)
+static parley_status keep_languages(const pl_values *from, const table *t, tts_config *config)
 {
     tts_language *list = PL_NEW_ARRAY(from->arena, tts_language, t->count);
     if (!list)
@@ -230,7 +230,7 @@ static parley_status keep_languages(const tts_values *from, const table *t, tts_
     return PARLEY_OK;
 }
 
-static parley_status check_dialect(const tts_values *from, const tts_config *config, const tts_speaker *speaker)
+static parley_status check_dialect(const pl_values *from, const tts_config *config, const tts_speaker *speaker)
 {
     bool known = !*speaker->dialect;
     for (int i = 0; i < config->n_languages && !known; i++)
@@ -241,7 +241,7 @@ static parley_status check_dialect(const tts_values *from, const tts_config *con
                    speaker->name, speaker->dialect);
 }
 
-static parley_status keep_speakers(const tts_values *from, const table *t, tts_config *config)
+static parley_status keep_speakers(const pl_values *from, const table *t, tts_config *config)
 {
     tts_speaker *list = PL_NEW_ARRAY(from->arena, tts_speaker, t->count);
     if (!list)
@@ -261,14 +261,14 @@ static parley_status keep_speakers(const tts_values *from, const table *t, tts_c
     return PARLEY_OK;
 }
 
-static parley_status read_languages(const tts_values *from, tts_config *config, table *t)
+static parley_status read_languages(const pl_values *from, tts_config *config, table *t)
 {
     *t = (table){.what = "language"};
     PL_TRY(from->json ? json_ids(from, "talker_config.codec_language_id", true, t) : gguf_languages(from, config->codec_vocabulary, t));
     return keep_languages(from, t, config);
 }
 
-static parley_status read_speakers(const tts_values *from, tts_config *config, table *t)
+static parley_status read_speakers(const pl_values *from, tts_config *config, table *t)
 {
     *t = (table){.what = "speaker"};
     if (from->json) {
@@ -280,7 +280,7 @@ static parley_status read_speakers(const tts_values *from, tts_config *config, t
     return keep_speakers(from, t, config);
 }
 
-parley_status pl_tts_names_read(const tts_values *from, tts_config *config)
+parley_status pl_tts_names_read(const pl_values *from, tts_config *config)
 {
     table *t = PL_NEW(from->arena, table);
     if (!t)

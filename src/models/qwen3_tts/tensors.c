@@ -1,8 +1,6 @@
-/* Resolves the catalogue: one loop over its rows, one way of telling what is missing, misshapen, of a wrong type, not finite or unused. */
+/* Resolves the catalogue: one loop over its rows. */
 #include "models/qwen3_tts/catalogue.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))
@@ -14,84 +12,30 @@ typedef struct resolver {
     tts_tensors *tensors;
     parley_error *error;
     int64_t sizes[SYMBOLS - FIRST_SYMBOL];
-    size_t faults;
-    parley_status status; /* of the first fault */
-    char text[400];       /* the faults that fit */
-    size_t length, told;
+    pl_findings findings;
 } resolver;
 
 /* ------------------------------------------------------------------ names */
 
-/* One {3i+1} of a pattern; returns what follows it. */
-static const char *expand_index(const char *pattern, const int64_t value[4], int64_t *result)
+static const pl_container *weights(const tts_container *container)
 {
-    static const char letters[] = "ijre";
-    int64_t factor = 0, addition = 0;
-    const char *p = pattern;
-    while (*p >= '0' && *p <= '9')
-        factor = 10 * factor + (*p++ - '0');
-    int64_t base = value[strchr(letters, *p) - letters];
-    for (p += p[1] == '+' ? 2 : 1; *p != '}'; p++)
-        addition = 10 * addition + (*p - '0');
-    *result = (factor ? factor : 1) * base + addition;
-    return p + 1;
-}
-
-/* The first `length` characters of a pattern with a suffix. Names of the catalogue fit. */
-static void expand(const char *pattern, size_t length, const int64_t value[4], const char *suffix, char name[TTS_NAME])
-{
-    size_t at = 0;
-    for (const char *p = pattern; p < pattern + length && at < TTS_NAME;) {
-        int64_t index;
-        if (*p != '{') {
-            name[at++] = *p++;
-            continue;
-        }
-        p = expand_index(p + 1, value, &index);
-        at += (size_t)snprintf(name + at, TTS_NAME - at, "%d", (int)index);
-    }
-    snprintf(name + at, at < TTS_NAME ? TTS_NAME - at : 0, "%s", suffix);
-}
-
-static pl_entry *lookup(const tts_container *container, const char *name)
-{
-    return container && container->has_weights ? pl_container_find(&container->container, name) : NULL;
-}
-
-/* `name`: the one that was found, else the first. */
-static pl_entry *find(const tts_container *container, const char *names, const int64_t value[4], const char *suffix, char name[TTS_NAME])
-{
-    for (const char *p = names; *p;) {
-        size_t length = strcspn(p, "|");
-        expand(p, length, value, suffix, name);
-        pl_entry *entry = lookup(container, name);
-        if (entry)
-            return entry;
-        p += length + (p[length] == '|');
-    }
-    expand(names, strcspn(names, "|"), value, suffix, name);
-    return NULL;
+    return container && container->has_weights ? &container->container : NULL;
 }
 
 pl_entry *pl_tts_find(const tts_container *container, const char *names, const char *suffix)
 {
-    static const int64_t none[4] = {0};
-    char name[TTS_NAME];
-    return find(container, names, none, suffix, name);
+    char name[PL_MODEL_NAME];
+    return pl_catalogue_find(weights(container), names, (pl_name_values){0}, suffix, name);
+}
+
+int64_t pl_tts_dim(const tts_container *container, const char *name, int rank, int axis)
+{
+    return pl_catalogue_dim(weights(container), name, rank, axis);
 }
 
 const char *pl_tts_projection_names(tts_dialect dialect)
 {
     return dialect == TTS_HF ? HF_PROJECTION : GGML_PROJECTION;
-}
-
-int64_t pl_tts_dim(const tts_container *container, const char *name, int rank, int axis)
-{
-    const pl_entry *entry = lookup(container, name);
-    if (!entry)
-        return 0;
-    int at = axis - (rank - entry->tensor.rank);
-    return at < 0 ? 1 : at < entry->tensor.rank ? entry->tensor.shape[at] : 0;
 }
 
 /* ------------------------------------------------------------------ sizes */
@@ -182,93 +126,7 @@ static void set_stage(resolver *r, int64_t i)
     set(r, E_TAPS, 2 * e->ratios[i]);
 }
 
-/* ------------------------------------------------------------------ findings */
-
-static void note(resolver *r, const char *name, const char *text)
-{
-    char item[TTS_NAME + 160];
-    int length = snprintf(item, sizeof item, "%s%s (%s)", r->told ? ", " : "", name, text);
-    if (length < 0 || r->told == 3 || r->length + (size_t)length >= sizeof r->text)
-        return;
-    memcpy(r->text + r->length, item, (size_t)length + 1);
-    r->length += (size_t)length;
-    r->told++;
-}
-
-static void finding(resolver *r, parley_finding_kind kind, const char *name, const char *format, ...) PL_PRINTF(4, 5);
-
-static void finding(resolver *r, parley_finding_kind kind, const char *name, const char *format, ...)
-{
-    static const parley_status statuses[] = {
-        [PARLEY_FINDING_MISSING] = PARLEY_MISSING, [PARLEY_FINDING_SHAPE] = PARLEY_SHAPE, [PARLEY_FINDING_TYPE] = PARLEY_UNSUPPORTED,
-        [PARLEY_FINDING_VALUE] = PARLEY_VALUE,     [PARLEY_FINDING_UNUSED] = PARLEY_OK,
-    };
-    char text[160];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (r->how->report)
-        r->how->report(r->how->context, &(parley_finding){kind, name, text});
-    if (kind == PARLEY_FINDING_UNUSED)
-        return;
-    if (r->faults++ == 0)
-        r->status = statuses[kind];
-    note(r, name, text);
-}
-
 /* ------------------------------------------------------------------ one tensor */
-
-static int without_ones(const int64_t *shape, int rank, int64_t out[PL_MAX_RANK])
-{
-    int n = 0;
-    for (int i = 0; i < rank; i++)
-        if (shape[i] != 1)
-            out[n++] = shape[i];
-    return n;
-}
-
-/* Axes of 1 come and go in files. */
-static bool same_shape(const pl_tensor *tensor, const int64_t *shape, int rank)
-{
-    int64_t a[PL_MAX_RANK], b[PL_MAX_RANK];
-    int n = without_ones(tensor->shape, tensor->rank, a);
-    return n == without_ones(shape, rank, b) && memcmp(a, b, (size_t)n * sizeof *a) == 0;
-}
-
-/* Whether the tensor can be used; it then gets its canonical shape. */
-static bool accept(resolver *r, const pl_entry *entry, const int64_t *shape, int rank, pl_tensor *out)
-{
-    char expected[96], got[96];
-    const pl_tensor *t = &entry->tensor;
-    if (t->type == PL_OTHER || t->type == PL_I32) {
-        finding(r, PARLEY_FINDING_TYPE, entry->name, "type %s, numbers with a fraction are expected", entry->stored);
-        return false;
-    }
-    if (!same_shape(t, shape, rank)) {
-        pl_shape_text(shape, rank, expected, sizeof expected);
-        pl_shape_text(t->shape, t->rank, got, sizeof got);
-        finding(r, PARLEY_FINDING_SHAPE, entry->name, "%s is expected, %s found", expected, got);
-        return false;
-    }
-    if (shape[rank - 1] % pl_type_info(t->type)->values) {
-        finding(r, PARLEY_FINDING_TYPE, entry->name, "rows of %lld values in blocks of type %s", (long long)shape[rank - 1], entry->stored);
-        return false;
-    }
-    *out = *t;
-    out->rank = rank;
-    memcpy(out->shape, shape, (size_t)rank * sizeof *shape);
-    return true;
-}
-
-static void check_values(resolver *r, const pl_entry *entry)
-{
-    if (!r->how->report || !r->how->values)
-        return;
-    int64_t at = pl_first_not_finite(&entry->tensor);
-    if (at >= 0)
-        finding(r, PARLEY_FINDING_VALUE, entry->name, "value %lld is not finite", (long long)at);
-}
 
 /* In which files a tensor may lie. */
 static int places(const resolver *r, const tensor_row *row, const tts_container *out[2])
@@ -289,32 +147,27 @@ static bool is_needed(const resolver *r, const tensor_row *row, const tts_contai
     return true;
 }
 
-static void resolve_one(resolver *r, const tensor_row *row, const int64_t value[4], const char *suffix, const int64_t *shape, int rank,
-                        pl_tensor *out)
+static void resolve_one(resolver *r, const tensor_row *row, pl_name_values values, const char *suffix, const int64_t *shape, int rank, pl_tensor *out)
 {
     const tts_container *place[2];
-    char name[TTS_NAME], other[TTS_NAME], expected[96];
+    char name[PL_MODEL_NAME], other[PL_MODEL_NAME];
     pl_entry *entry = NULL;
     int n = places(r, row, place);
     const char *names = place[0]->dialect == TTS_HF ? row->hf : row->ggml;
     if (!names)
         return;
-    entry = find(place[0], names, value, suffix, name);
+    entry = pl_catalogue_find(weights(place[0]), names, values, suffix, name);
     if (!entry && n == 2)
-        entry = find(place[1], place[1]->dialect == TTS_HF ? row->hf : row->ggml, value, suffix, other);
-    if (entry) {
-        entry->used = true;
-        if (accept(r, entry, shape, rank, out))
-            check_values(r, entry);
-    } else if (is_needed(r, row, place[0])) {
-        pl_shape_text(shape, rank, expected, sizeof expected);
-        finding(r, PARLEY_FINDING_MISSING, name, "missing, %s is expected", expected);
-    }
+        entry = pl_catalogue_find(weights(place[1]), place[1]->dialect == TTS_HF ? row->hf : row->ggml, values, suffix, other);
+    if (entry)
+        pl_catalogue_take(&r->findings, entry, shape, rank, out);
+    else if (is_needed(r, row, place[0]))
+        pl_catalogue_missing(&r->findings, name, shape, rank);
 }
 
 /* ------------------------------------------------------------------ one row */
 
-static void resolve_pair(resolver *r, const tensor_row *row, const int64_t value[4], pl_tensor *out)
+static void resolve_pair(resolver *r, const tensor_row *row, pl_name_values values, pl_tensor *out)
 {
     int64_t shape[PL_MAX_RANK] = {0};
     int rank = 0;
@@ -323,9 +176,9 @@ static void resolve_pair(resolver *r, const tensor_row *row, const int64_t value
         rank++;
     }
     const int64_t bias = shape[row->kind == TRANSPOSED ? 1 : 0];
-    resolve_one(r, row, value, members[row->kind].suffix[0], shape, rank, &out[0]);
+    resolve_one(r, row, values, members[row->kind].suffix[0], shape, rank, &out[0]);
     if (members[row->kind].count == 2)
-        resolve_one(r, row, value, members[row->kind].suffix[1], &bias, 1, &out[1]);
+        resolve_one(r, row, values, members[row->kind].suffix[1], &bias, 1, &out[1]);
 }
 
 static void resolve_row(resolver *r, const tensor_row *row)
@@ -340,8 +193,8 @@ static void resolve_row(resolver *r, const tensor_row *row)
     for (int64_t i = 0; i < count_i; i++) {
         set_stage(r, i);
         for (int64_t j = 0; j < count_j; j++) {
-            const int64_t value[4] = {i, j, r->config->codec.n_rates, r->config->encoder.n_ratios};
-            resolve_pair(r, row, value, (pl_tensor *)(void *)(base + row->field + (size_t)i * g->stride_i + (size_t)j * g->stride_j));
+            const pl_name_values values = {i, j, r->config->codec.n_rates, r->config->encoder.n_ratios};
+            resolve_pair(r, row, values, (pl_tensor *)(void *)(base + row->field + (size_t)i * g->stride_i + (size_t)j * g->stride_j));
         }
     }
 }
@@ -404,40 +257,19 @@ static void resolve_rows(resolver *r)
     }
 }
 
-static bool has_no_effect(const char *name)
-{
-    for (size_t i = 0; i < COUNT(without_effect); i++)
-        if (strncmp(name, without_effect[i], strlen(without_effect[i])) == 0)
-            return true;
-    return false;
-}
-
 static void report_unused(resolver *r)
 {
-    char shape[96];
     for (int k = 0; k < r->files->n_containers; k++) {
-        const tts_container *c = &r->files->containers[k];
-        for (size_t i = 0; c->has_weights && i < c->container.n_entries; i++) {
-            const pl_entry *entry = &c->container.entries[i];
-            if (entry->used || has_no_effect(entry->name))
-                continue;
-            pl_shape_text(entry->tensor.shape, entry->tensor.rank, shape, sizeof shape);
-            finding(r, PARLEY_FINDING_UNUSED, entry->name, "unused, %s %s", entry->stored, shape);
-        }
+        const pl_container *container = weights(&r->files->containers[k]);
+        if (container)
+            pl_findings_add_unused(&r->findings, container, without_effect, COUNT(without_effect));
     }
-}
-
-static parley_status fail(const resolver *r)
-{
-    char more[48] = "";
-    if (r->faults > r->told)
-        snprintf(more, sizeof more, " and %zu more", r->faults - r->told);
-    return pl_fail(r->error, r->status, "%zu tensor%s missing or wrong: %s%s", r->faults, r->faults == 1 ? " is" : "s are", r->text, more);
 }
 
 parley_status pl_tts_tensors_resolve(tts_files *files, const tts_config *config, const tts_resolve *how, tts_tensors *tensors, parley_error *error)
 {
     resolver r = {.files = files, .config = config, .how = how, .tensors = tensors, .error = error};
+    r.findings = (pl_findings){.report = how->report, .context = how->context, .values = how->values};
     *tensors = (tts_tensors){0};
     PL_TRY(make_lists(&r));
     set_model(&r);
@@ -446,8 +278,8 @@ parley_status pl_tts_tensors_resolve(tts_files *files, const tts_config *config,
     if (how->report)
         report_unused(&r);
     if (how->faults)
-        *how->faults = r.faults;
-    return r.faults && !how->report ? fail(&r) : PARLEY_OK;
+        *how->faults = r.findings.faults;
+    return r.findings.faults && !how->report ? pl_findings_fail(&r.findings, error) : PARLEY_OK;
 }
 
 void pl_tts_tensor_drop(tts_files *files, const pl_tensor *tensor)

@@ -1,5 +1,5 @@
 /* Configuration values by table, from JSON or from GGUF keys. */
-#include "models/qwen3_tts/internal.h"
+#include "models/values.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,21 +11,21 @@ typedef struct found {
     const char *name; /* path or key, for messages; NULL: nothing was found */
     double number;
     pl_span text;
-    int64_t items[PL_CODEC_MAX_RATES];
+    int64_t items[PL_MAX_VALUES];
     size_t n_items;
 } found;
 
 static const char *const expected[] = {
-    [TTS_INT] = "a whole number",
-    [TTS_INT64] = "a whole number",
-    [TTS_FLOAT] = "a number",
-    [TTS_DOUBLE] = "a number",
-    [TTS_BOOL] = "true or false",
-    [TTS_TEXT] = "a text",
-    [TTS_INTS] = "a list of 1 to 8 whole numbers",
+    [PL_INT] = "a whole number",
+    [PL_INT64] = "a whole number",
+    [PL_FLOAT] = "a number",
+    [PL_DOUBLE] = "a number",
+    [PL_BOOL] = "true or false",
+    [PL_TEXT] = "a text",
+    [PL_INTS] = "a list of 1 to 8 whole numbers",
 };
 
-static parley_status unexpected(const tts_values *from, const tts_row *row, const char *name)
+static parley_status unexpected(const pl_values *from, const pl_value_row *row, const char *name)
 {
     return pl_fail(from->error, PARLEY_FORMAT, "%s: '%s' is to be %s", from->where, name, expected[row->kind]);
 }
@@ -43,31 +43,31 @@ static bool json_items(const cJSON *value, found *out)
     if (!cJSON_IsArray(value))
         return false;
     for (const cJSON *item = value->child; item; item = item->next) {
-        if (!whole(item) || out->n_items == PL_CODEC_MAX_RATES)
+        if (!whole(item) || out->n_items == PL_MAX_VALUES)
             return false;
         out->items[out->n_items++] = (int64_t)item->valuedouble;
     }
     return out->n_items > 0;
 }
 
-static bool json_take(const tts_row *row, const cJSON *value, found *out)
+static bool json_take(const pl_value_row *row, const cJSON *value, found *out)
 {
     switch (row->kind) {
-    case TTS_INT:
-    case TTS_INT64: out->number = value->valuedouble; return whole(value);
-    case TTS_FLOAT:
-    case TTS_DOUBLE: out->number = value->valuedouble; return cJSON_IsNumber(value);
-    case TTS_BOOL: out->number = cJSON_IsTrue(value); return cJSON_IsBool(value);
-    case TTS_TEXT: out->text = (pl_span){value->valuestring, value->valuestring ? strlen(value->valuestring) : 0}; return cJSON_IsString(value);
-    case TTS_INTS: return json_items(value, out);
+    case PL_INT:
+    case PL_INT64: out->number = value->valuedouble; return whole(value);
+    case PL_FLOAT:
+    case PL_DOUBLE: out->number = value->valuedouble; return cJSON_IsNumber(value);
+    case PL_BOOL: out->number = cJSON_IsTrue(value); return cJSON_IsBool(value);
+    case PL_TEXT: out->text = (pl_span){value->valuestring, value->valuestring ? strlen(value->valuestring) : 0}; return cJSON_IsString(value);
+    case PL_INTS: return json_items(value, out);
     }
     return false;
 }
 
-static parley_status from_json(const tts_values *from, const tts_row *row, found *out)
+static parley_status from_json(const pl_values *from, const pl_value_row *row, found *out)
 {
     const cJSON *value;
-    PL_TRY(pl_tts_json_find(from->json, row->json, from->where, &value, from->error));
+    PL_TRY(pl_model_json_find(from->json, row->json, from->where, &value, from->error));
     if (!value)
         return PARLEY_OK;
     out->name = row->json;
@@ -76,48 +76,48 @@ static parley_status from_json(const tts_values *from, const tts_row *row, found
 
 /* ------------------------------------------------------------------ GGUF */
 
-static parley_status gguf_items(const tts_values *from, const tts_row *row, const pl_container *place, const char *key, found *out)
+static parley_status gguf_items(const pl_values *from, const pl_value_row *row, const pl_container *place, const char *key, found *out)
 {
     parley_status status;
     int64_t *items;
     size_t count;
     if (!pl_gguf_ints(place, key, &items, &count, from->arena, &status, from->error))
         return status;
-    if (count < 1 || count > PL_CODEC_MAX_RATES)
+    if (count < 1 || count > PL_MAX_VALUES)
         return unexpected(from, row, key);
     memcpy(out->items, items, count * sizeof *items);
     out->n_items = count;
     return PARLEY_OK;
 }
 
-static parley_status gguf_take(const tts_values *from, const tts_row *row, const pl_container *place, const char *key, found *out)
+static parley_status gguf_take(const pl_values *from, const pl_value_row *row, const pl_container *place, const char *key, found *out)
 {
     parley_status status = PARLEY_OK;
     int64_t integer = 0;
     bool flag = false;
     pl_gguf_text text = {"", 0};
     switch (row->kind) {
-    case TTS_INT:
-    case TTS_INT64:
+    case PL_INT:
+    case PL_INT64:
         if (pl_gguf_int(place, key, &integer, &status, from->error))
             out->number = (double)integer;
         break;
-    case TTS_FLOAT:
-    case TTS_DOUBLE: pl_gguf_float(place, key, &out->number, &status, from->error); break;
-    case TTS_BOOL:
+    case PL_FLOAT:
+    case PL_DOUBLE: pl_gguf_float(place, key, &out->number, &status, from->error); break;
+    case PL_BOOL:
         if (pl_gguf_bool(place, key, &flag, &status, from->error))
             out->number = flag;
         break;
-    case TTS_TEXT:
+    case PL_TEXT:
         if (pl_gguf_string(place, key, &text, &status, from->error))
             out->text = (pl_span){text.text, text.length};
         break;
-    case TTS_INTS: return gguf_items(from, row, place, key, out);
+    case PL_INTS: return gguf_items(from, row, place, key, out);
     }
     return status;
 }
 
-static parley_status from_gguf(const tts_values *from, const tts_row *row, found *out)
+static parley_status from_gguf(const pl_values *from, const pl_value_row *row, found *out)
 {
     for (size_t p = 0; p < 2 && from->places[p]; p++)
         for (size_t k = 0; k < sizeof row->keys / sizeof *row->keys && row->keys[k]; k++) {
@@ -131,14 +131,14 @@ static parley_status from_gguf(const tts_values *from, const tts_row *row, found
 
 /* ------------------------------------------------------------------ storing */
 
-static parley_status check_range(const tts_values *from, const tts_row *row, const char *name, double number)
+static parley_status check_range(const pl_values *from, const pl_value_row *row, const char *name, double number)
 {
     if (number >= row->low && number <= row->high)
         return PARLEY_OK;
     return pl_fail(from->error, PARLEY_FORMAT, "%s: '%s' is %.9g, %.9g to %.9g is expected", from->where, name, number, row->low, row->high);
 }
 
-static parley_status store_items(const tts_values *from, const tts_row *row, const found *value, int *target)
+static parley_status store_items(const pl_values *from, const pl_value_row *row, const found *value, int *target)
 {
     for (size_t i = 0; i < value->n_items; i++) {
         PL_TRY(check_range(from, row, value->name, (double)value->items[i]));
@@ -148,7 +148,7 @@ static parley_status store_items(const tts_values *from, const tts_row *row, con
     return PARLEY_OK;
 }
 
-static parley_status store_text(const tts_values *from, const found *value, const char **target)
+static parley_status store_text(const pl_values *from, const found *value, const char **target)
 {
     if (memchr(value->text.text, 0, value->text.length) || pl_utf8_check(value->text.text, value->text.length) != value->text.length)
         return pl_fail(from->error, PARLEY_FORMAT, "%s: '%s' is no UTF-8 text", from->where, value->name);
@@ -156,28 +156,28 @@ static parley_status store_text(const tts_values *from, const found *value, cons
     return *target ? PARLEY_OK : pl_fail_memory(from->error, "the configuration");
 }
 
-static parley_status store(const tts_values *from, const tts_row *row, const found *value, void *target)
+static parley_status store(const pl_values *from, const pl_value_row *row, const found *value, void *target)
 {
     void *field = (char *)target + row->field;
-    if (row->kind == TTS_TEXT)
+    if (row->kind == PL_TEXT)
         return store_text(from, value, field);
-    if (row->kind == TTS_INTS)
+    if (row->kind == PL_INTS)
         return store_items(from, row, value, field);
-    if (row->kind == TTS_BOOL) {
+    if (row->kind == PL_BOOL) {
         *(bool *)field = value->number != 0.0;
         return PARLEY_OK;
     }
     PL_TRY(check_range(from, row, value->name, value->number));
     switch (row->kind) {
-    case TTS_INT: *(int32_t *)field = (int32_t)value->number; break;
-    case TTS_INT64: *(int64_t *)field = (int64_t)value->number; break;
-    case TTS_FLOAT: *(float *)field = (float)value->number; break;
+    case PL_INT: *(int32_t *)field = (int32_t)value->number; break;
+    case PL_INT64: *(int64_t *)field = (int64_t)value->number; break;
+    case PL_FLOAT: *(float *)field = (float)value->number; break;
     default: *(double *)field = value->number; break;
     }
     return PARLEY_OK;
 }
 
-parley_status pl_tts_values_read(const tts_values *from, const tts_row *rows, size_t count, void *target)
+parley_status pl_values_read(const pl_values *from, const pl_value_row *rows, size_t count, void *target)
 {
     for (size_t i = 0; i < count; i++) {
         found value = {0};
@@ -249,11 +249,17 @@ static bool show_gguf(const pl_container *place, const char *key, shown *out)
 {
     parley_status status;
     int64_t integer;
+    double number;
+    bool flag;
     pl_gguf_text text;
     if (!pl_gguf_has(place, key))
         return false;
     if (pl_gguf_int(place, key, &integer, &status, NULL))
         snprintf(out->text, sizeof out->text, "%" PRId64, integer);
+    else if (pl_gguf_bool(place, key, &flag, &status, NULL))
+        snprintf(out->text, sizeof out->text, "%s", flag ? "true" : "false");
+    else if (pl_gguf_float(place, key, &number, &status, NULL))
+        snprintf(out->text, sizeof out->text, "%.9g", number);
     else if (pl_gguf_string(place, key, &text, &status, NULL))
         snprintf(out->text, sizeof out->text, "%.*s", text.length < 90 ? (int)text.length : 90, text.text);
     else
@@ -261,7 +267,7 @@ static bool show_gguf(const pl_container *place, const char *key, shown *out)
     return true;
 }
 
-parley_status pl_tts_values_only(const tts_values *from, const tts_only *rows, size_t count)
+parley_status pl_values_only(const pl_values *from, const pl_value_only *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         shown value;
@@ -270,7 +276,7 @@ parley_status pl_tts_values_only(const tts_values *from, const tts_only *rows, s
         if (!name)
             continue;
         if (from->json)
-            PL_TRY(pl_tts_json_find(from->json, name, from->where, &json, from->error));
+            PL_TRY(pl_model_json_find(from->json, name, from->where, &json, from->error));
         if (json)
             show(json, &value);
         else if (from->json || !show_gguf(from->places[0], name, &value))

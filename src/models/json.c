@@ -1,5 +1,5 @@
 /* JSON documents of a checkpoint's folder. */
-#include "models/qwen3_tts/internal.h"
+#include "models/json.h"
 
 #include "text/tokenizer.h"
 
@@ -36,9 +36,9 @@ static parley_status parse(pl_bytes bytes, const char *where, cJSON **json, parl
     return pl_fail_at(error, PARLEY_FORMAT, at, "%s: %s", where, what);
 }
 
-parley_status pl_tts_json(pl_source *source, const char *folder, const char *name, cJSON **json, parley_error *error)
+parley_status pl_model_json(pl_source *source, const char *folder, const char *name, cJSON **json, parley_error *error)
 {
-    char path[64], where[TTS_WHERE];
+    char path[64], where[PL_MODEL_WHERE];
     pl_bytes bytes;
     *json = NULL;
     snprintf(path, sizeof path, "%s%s", folder, name);
@@ -60,7 +60,7 @@ static parley_status member(const cJSON *object, const char *key, size_t length,
     return PARLEY_OK;
 }
 
-parley_status pl_tts_json_find(const cJSON *json, const char *path, const char *where, const cJSON **value, parley_error *error)
+parley_status pl_model_json_find(const cJSON *json, const char *path, const char *where, const cJSON **value, parley_error *error)
 {
     const cJSON *at = json;
     for (const char *key = path; at && *key;) {
@@ -73,5 +73,15 @@ parley_status pl_tts_json_find(const cJSON *json, const char *path, const char *
         key += length + (key[length] == '.');
     }
     *value = at;
+    return PARLEY_OK;
+}
+
+parley_status pl_model_json_text(const cJSON *json, const char *path, const char *where, const char **text, parley_error *error)
+{
+    const cJSON *value;
+    PL_TRY(pl_model_json_find(json, path, where, &value, error));
+    if (value && !cJSON_IsString(value))
+        return pl_fail(error, PARLEY_FORMAT, "%s: '%s' is to be a text", where, path);
+    *text = value ? value->valuestring : "";
     return PARLEY_OK;
 }

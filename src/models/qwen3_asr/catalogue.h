@@ -1,0 +1,112 @@
+/* The catalogue of tensors: group, kind, field, names by dialect, shape in configuration symbols (spec/qwen3_asr.md 1.4; spec/gguf_dialects.md B.4).
+ * Included by tensors.c alone. In names {i} is the index of the layer. */
+#ifndef PL_MODELS_QWEN3_ASR_CATALOGUE_H
+#define PL_MODELS_QWEN3_ASR_CATALOGUE_H
+
+#include "models/qwen3_asr/tensors.h"
+
+/* clang-format off */
+
+/* Sizes by name; numbers below 1000 in a shape are meant as they stand. */
+enum {
+    FIRST_SYMBOL = 1000,
+    VOCABULARY = FIRST_SYMBOL,
+    HEAD_ROWS,
+    WIDTH, /* text model */
+    Q,
+    KV,
+    HEAD,
+    FFN,
+    LAYERS,
+    CHANNELS, /* audio tower */
+    STEM, /* values of a time step behind the convolutions */
+    A_WIDTH,
+    A_FFN,
+    A_OUT,
+    A_LAYERS,
+    SYMBOLS
+};
+
+/* Where a row's tensors go: in asr_tensors, or in an array that a pointer there points to. */
+enum { TEXT, TEXT_BLOCK, TOWER, TOWER_BLOCK, GROUP_COUNT };
+
+typedef struct group {
+    asr_part part;
+    size_t base;
+    int count; /* symbol; 0: one, and no list */
+    size_t stride;
+} group;
+
+#define AT(member) offsetof(asr_tensors, member)
+
+static const group groups[GROUP_COUNT] = {
+    [TEXT] = {ASR_TEXT, 0, 0, 0},
+    [TEXT_BLOCK] = {ASR_TEXT, AT(blocks), LAYERS, sizeof(pl_lm_block_tensors)},
+    [TOWER] = {ASR_TOWER, AT(tower), 0, 0},
+    [TOWER_BLOCK] = {ASR_TOWER, AT(tower.blocks), A_LAYERS, sizeof(struct pl_tower_block_tensors)},
+};
+
+/* A pair is name.weight and name.bias, which has the shape's first size. */
+typedef enum member_kind { ONE, PAIR } member_kind;
+
+typedef enum condition { NEEDED, WITHOUT_TIE } condition;
+
+typedef struct tensor_row {
+    int group;
+    member_kind kind;
+    condition when;
+    size_t field; /* in the group's structure */
+    const char *names[ASR_DIALECTS];
+    int shape[PL_MAX_RANK]; /* ends at 0 */
+} tensor_row;
+
+#define T(member)  offsetof(pl_tower_tensors, member)
+#define TB(member) offsetof(struct pl_tower_block_tensors, member)
+#define B(member)  offsetof(pl_lm_block_tensors, member)
+
+#define MODEL "thinker.model."
+#define LAYER MODEL "layers.{i}."
+#define BLK   "dec.blocks.{i}."
+#define AUDIO "thinker.audio_tower."
+#define A_LAYER AUDIO "layers.{i}."
+#define A_BLK   "enc.blocks.{i}."
+
+static const tensor_row tensor_rows[] = {
+    {TEXT, ONE, NEEDED, AT(token_embedding), {MODEL "embed_tokens.weight", "dec.token_embd.weight"}, {VOCABULARY, WIDTH}},
+    {TEXT, ONE, WITHOUT_TIE, AT(head), {"thinker.lm_head.weight", "dec.output.weight"}, {HEAD_ROWS, WIDTH}},
+    {TEXT, ONE, NEEDED, AT(norm), {MODEL "norm.weight", "dec.output_norm.weight"}, {WIDTH}},
+    {TEXT_BLOCK, ONE, NEEDED, B(norm1), {LAYER "input_layernorm.weight", BLK "norm_attn.weight"}, {WIDTH}},
+    {TEXT_BLOCK, ONE, NEEDED, B(norm2), {LAYER "post_attention_layernorm.weight", BLK "norm_ffn.weight"}, {WIDTH}},
+    {TEXT_BLOCK, ONE, NEEDED, B(q), {LAYER "self_attn.q_proj.weight", BLK "attn.q.weight"}, {Q, WIDTH}},
+    {TEXT_BLOCK, ONE, NEEDED, B(k), {LAYER "self_attn.k_proj.weight", BLK "attn.k.weight"}, {KV, WIDTH}},
+    {TEXT_BLOCK, ONE, NEEDED, B(v), {LAYER "self_attn.v_proj.weight", BLK "attn.v.weight"}, {KV, WIDTH}},
+    {TEXT_BLOCK, ONE, NEEDED, B(o), {LAYER "self_attn.o_proj.weight", BLK "attn.o.weight"}, {WIDTH, Q}},
+    {TEXT_BLOCK, ONE, NEEDED, B(q_norm), {LAYER "self_attn.q_norm.weight", BLK "attn.q_norm.weight"}, {HEAD}},
+    {TEXT_BLOCK, ONE, NEEDED, B(k_norm), {LAYER "self_attn.k_norm.weight", BLK "attn.k_norm.weight"}, {HEAD}},
+    {TEXT_BLOCK, ONE, NEEDED, B(gate), {LAYER "mlp.gate_proj.weight", BLK "ffn.gate.weight"}, {FFN, WIDTH}},
+    {TEXT_BLOCK, ONE, NEEDED, B(up), {LAYER "mlp.up_proj.weight", BLK "ffn.up.weight"}, {FFN, WIDTH}},
+    {TEXT_BLOCK, ONE, NEEDED, B(down), {LAYER "mlp.down_proj.weight", BLK "ffn.down.weight"}, {WIDTH, FFN}},
+
+    {TOWER, PAIR, NEEDED, T(convs[0]), {AUDIO "conv2d1", "enc.conv.0"}, {CHANNELS, 1, 3, 3}},
+    {TOWER, PAIR, NEEDED, T(convs[1]), {AUDIO "conv2d2", "enc.conv.1"}, {CHANNELS, CHANNELS, 3, 3}},
+    {TOWER, PAIR, NEEDED, T(convs[2]), {AUDIO "conv2d3", "enc.conv.2"}, {CHANNELS, CHANNELS, 3, 3}},
+    {TOWER, ONE, NEEDED, T(conv_out), {AUDIO "conv_out.weight", "enc.conv_out.weight"}, {A_WIDTH, STEM}},
+    {TOWER_BLOCK, PAIR, NEEDED, TB(norm1), {A_LAYER "self_attn_layer_norm", A_BLK "norm_attn"}, {A_WIDTH}},
+    {TOWER_BLOCK, PAIR, NEEDED, TB(q), {A_LAYER "self_attn.q_proj", A_BLK "attn.q"}, {A_WIDTH, A_WIDTH}},
+    {TOWER_BLOCK, PAIR, NEEDED, TB(k), {A_LAYER "self_attn.k_proj", A_BLK "attn.k"}, {A_WIDTH, A_WIDTH}},
+    {TOWER_BLOCK, PAIR, NEEDED, TB(v), {A_LAYER "self_attn.v_proj", A_BLK "attn.v"}, {A_WIDTH, A_WIDTH}},
+    {TOWER_BLOCK, PAIR, NEEDED, TB(o), {A_LAYER "self_attn.out_proj", A_BLK "attn.out"}, {A_WIDTH, A_WIDTH}},
+    {TOWER_BLOCK, PAIR, NEEDED, TB(norm2), {A_LAYER "final_layer_norm", A_BLK "norm_ffn"}, {A_WIDTH}},
+    {TOWER_BLOCK, PAIR, NEEDED, TB(fc1), {A_LAYER "fc1", A_BLK "ffn.fc1"}, {A_FFN, A_WIDTH}},
+    {TOWER_BLOCK, PAIR, NEEDED, TB(fc2), {A_LAYER "fc2", A_BLK "ffn.fc2"}, {A_WIDTH, A_FFN}},
+    {TOWER, PAIR, NEEDED, T(ln_post), {AUDIO "ln_post", "enc.ln_post"}, {A_WIDTH}},
+    {TOWER, PAIR, NEEDED, T(proj1), {AUDIO "proj1", "enc.proj1"}, {A_WIDTH, A_WIDTH}},
+    {TOWER, PAIR, NEEDED, T(proj2), {AUDIO "proj2", "enc.proj2"}, {A_OUT, A_WIDTH}},
+};
+
+/* Tables of the front end, which are computed here. */
+static const char *const without_effect[] = {"frontend.mel_filterbank", "frontend.window"};
+
+/* clang-format on */
+
+#endif

@@ -1,0 +1,200 @@
+/* Reads the configuration: the tables, then what the values must be to each other. */
+#include "models/qwen3_asr/config_tables.h"
+
+#include "models/catalogue.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define COUNT(list) (sizeof(list) / sizeof *(list))
+
+/* ------------------------------------------------------------------ where values come from */
+
+typedef struct reader {
+    asr_files *files;
+    asr_config *config;
+    parley_error *error;
+    cJSON *json;
+    char where[PL_MODEL_WHERE];
+    pl_values values;
+} reader;
+
+/* Values of the text model's file: of `file` in a directory of upstream's. */
+static parley_status begin(reader *r, const char *file)
+{
+    const asr_container *c = r->files->part[ASR_TEXT];
+    bool hf = c->dialect == ASR_HF;
+    r->values = (pl_values){.arena = &r->files->arena, .dialect = c->dialect, .where = r->where, .error = r->error};
+    pl_source_describe(r->files->source, hf ? file : c->container.file, r->where, sizeof r->where);
+    if (hf)
+        PL_TRY(pl_model_json(r->files->source, "", file, &r->json, r->error));
+    else
+        r->values.places[0] = &c->container;
+    r->values.json = r->json;
+    return PARLEY_OK;
+}
+
+static parley_status end(reader *r, parley_status status)
+{
+    cJSON_Delete(r->json);
+    r->json = NULL;
+    return status;
+}
+
+/* ------------------------------------------------------------------ what values must be to each other */
+
+typedef struct relation {
+    bool holds;
+    const char *text;
+} relation;
+
+static parley_status check_sizes(const reader *r)
+{
+    const asr_config *c = r->config;
+    const relation relations[] = {
+        {c->text.heads % c->text.kv_heads == 0, "the text model's heads are no multiple of its KV heads"},
+        {c->text.head % 2 == 0, "the text model's heads have an odd number of values"},
+        {c->tower.width % c->tower.heads == 0, "the audio tower's width is no multiple of its heads"},
+        {c->tower.width % 2 == 0, "the audio tower's width is odd"},
+        {c->tower.out == c->text.width, "the audio tower's output is not as wide as the text model"},
+        {c->tower.window_infer >= 2 * c->tower.window, "the attention window of the audio tower is below its chunk"},
+        {!c->aligner || !c->tied, "an aligner's head cannot be tied to the embedding"},
+    };
+    for (size_t i = 0; i < COUNT(relations); i++)
+        if (!relations[i].holds)
+            return pl_fail(r->error, PARLEY_FORMAT, "%s: %s", r->where, relations[i].text);
+    return PARLEY_OK;
+}
+
+static parley_status check_id(const reader *r, const char *name, int32_t id)
+{
+    if (id < r->config->vocabulary)
+        return PARLEY_OK;
+    return pl_fail(r->error, PARLEY_FORMAT, "%s: the id %s is %d, 0 to %d is expected", r->where, name, id, r->config->vocabulary - 1);
+}
+
+static parley_status check_ids(const reader *r)
+{
+    const asr_config *c = r->config;
+    PL_TRY(check_id(r, "audio_token", c->audio_token));
+    PL_TRY(check_id(r, "audio_start", c->audio_start));
+    PL_TRY(check_id(r, "audio_end", c->audio_end));
+    return check_id(r, "timestamp", c->timestamp);
+}
+
+/* ------------------------------------------------------------------ the model */
+
+/* Either mark is enough; files of the transcribe dialect are never aligners. */
+static parley_status find_kind(reader *r)
+{
+    const char *type = "";
+    const cJSON *classes = NULL;
+    if (!r->json)
+        return PARLEY_OK;
+    PL_TRY(pl_model_json_text(r->json, THINKER "model_type", r->where, &type, r->error));
+    PL_TRY(pl_model_json_find(r->json, THINKER "classify_num", r->where, &classes, r->error));
+    r->config->aligner = classes || strcmp(type, "qwen3_forced_aligner") == 0;
+    return PARLEY_OK;
+}
+
+static parley_status read_model(reader *r)
+{
+    asr_config *c = r->config;
+    const pl_container *file = r->values.places[0];
+    PL_TRY(find_kind(r));
+    /* The converter leaves a head away, so that a file without the key is tied. */
+    c->tied = file && !pl_container_find(file, "dec.output.weight");
+    PL_TRY(pl_values_only(&r->values, only, COUNT(only)));
+    PL_TRY(pl_values_read(&r->values, rows, COUNT(rows), c));
+    c->head_rows = c->vocabulary;
+    if (c->aligner)
+        PL_TRY(pl_values_read(&r->values, aligner_rows, COUNT(aligner_rows), c));
+    PL_TRY(check_sizes(r));
+    PL_TRY(check_ids(r));
+    return pl_asr_languages_read(&r->values, c);
+}
+
+static parley_status read_front(reader *r)
+{
+    PL_TRY(pl_values_only(&r->values, front_only, COUNT(front_only)));
+    return pl_values_read(&r->values, front_rows, COUNT(front_rows), r->config);
+}
+
+/* ------------------------------------------------------------------ end ids */
+
+static parley_status add_end_id(reader *r, const char *name, double id)
+{
+    asr_config *c = r->config;
+    if (c->n_end_ids == ASR_MAX_END_IDS)
+        return pl_fail(r->error, PARLEY_FORMAT, "%s: '%s' has more than %d ids", r->where, name, ASR_MAX_END_IDS);
+    if (!(id >= 0 && id < c->vocabulary && id == floor(id)))
+        return pl_fail(r->error, PARLEY_FORMAT, "%s: '%s' is %.9g, 0 to %d is expected", r->where, name, id, c->vocabulary - 1);
+    c->end_ids[c->n_end_ids++] = (int32_t)id;
+    return PARLEY_OK;
+}
+
+/* One id or a list of them. */
+static parley_status end_ids_of_json(reader *r)
+{
+    static const char name[] = "eos_token_id";
+    const cJSON *value;
+    PL_TRY(pl_model_json_find(r->json, name, r->where, &value, r->error));
+    if (!value)
+        return pl_fail(r->error, PARLEY_MISSING, "%s: '%s' is not there", r->where, name);
+    if (cJSON_IsNumber(value))
+        return add_end_id(r, name, value->valuedouble);
+    for (const cJSON *item = value->child; item; item = item->next) {
+        if (!cJSON_IsNumber(item))
+            break;
+        PL_TRY(add_end_id(r, name, item->valuedouble));
+    }
+    if (cJSON_IsArray(value) && r->config->n_end_ids > 0 && cJSON_GetArraySize(value) == r->config->n_end_ids)
+        return PARLEY_OK;
+    return pl_fail(r->error, PARLEY_FORMAT, "%s: '%s' is to be an id or a list of ids", r->where, name);
+}
+
+static parley_status end_ids_of_gguf(reader *r)
+{
+    static const char *const names[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.padding_token_id"};
+    for (size_t i = 0; i < COUNT(names); i++) {
+        int64_t id;
+        parley_status status;
+        if (pl_gguf_int(r->values.places[0], names[i], &id, &status, r->error))
+            PL_TRY(add_end_id(r, names[i], (double)id));
+        PL_TRY(status);
+    }
+    if (r->config->n_end_ids)
+        return PARLEY_OK;
+    return pl_fail(r->error, PARLEY_MISSING, "%s: '%s' is not there", r->where, names[0]);
+}
+
+/* ------------------------------------------------------------------ all of it */
+
+static parley_status read_file(reader *r, const char *file, parley_status (*read)(reader *r))
+{
+    PL_TRY(begin(r, file));
+    return end(r, read(r));
+}
+
+static parley_status read_end_ids(reader *r)
+{
+    static const char file[] = "generation_config.json";
+    bool hf = r->files->part[ASR_TEXT]->dialect == ASR_HF;
+    /* An aligner answers in one pass. */
+    if (hf && r->config->aligner && !pl_source_has(r->files->source, file))
+        return PARLEY_OK;
+    return read_file(r, file, hf ? end_ids_of_json : end_ids_of_gguf);
+}
+
+parley_status pl_asr_config_read(asr_files *files, asr_config *config, parley_error *error)
+{
+    reader r = {.files = files, .config = config, .error = error};
+    *config = (asr_config){.audio_token = -1, .audio_start = -1, .audio_end = -1, .im_start = -1, .im_end = -1, .asr_text = -1, .timestamp = -1};
+    if (!files->part[ASR_TEXT])
+        return PARLEY_OK;
+    config->text.kind = PL_BLOCK_GATED;
+    PL_TRY(read_file(&r, "config.json", read_model));
+    PL_TRY(read_file(&r, "preprocessor_config.json", read_front));
+    return read_end_ids(&r);
+}

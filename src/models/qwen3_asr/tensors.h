@@ -1,0 +1,85 @@
+/* The files and tensors of a Qwen3-ASR checkpoint: which file holds which part in which dialect, and one catalogue of canonical tensors. */
+#ifndef PL_MODELS_QWEN3_ASR_TENSORS_H
+#define PL_MODELS_QWEN3_ASR_TENSORS_H
+
+#include "lm/load.h"
+#include "models/family.h"
+#include "models/qwen3_asr/config.h"
+#include "text/tokenizer.h"
+#include "weights/container.h"
+
+typedef enum asr_dialect { ASR_HF, ASR_TRANSCRIBE, ASR_DIALECTS } asr_dialect;
+typedef enum asr_part { ASR_TEXT, ASR_TOWER, ASR_TOKENIZER, ASR_PARTS } asr_part;
+
+enum { ASR_MAX_CONTAINERS = ASR_PARTS };
+
+typedef struct asr_container {
+    pl_container container;
+    asr_dialect dialect;
+    bool has_weights; /* false: only JSON and text files were there, or were needed */
+} asr_container;
+
+/* Everything that was opened. `part[p]` NULL: that part is not there, or was not needed. Parts share a container where they share a file. */
+typedef struct asr_files {
+    pl_arena arena;
+    pl_source *source;
+    asr_container containers[ASR_MAX_CONTAINERS];
+    int n_containers;
+    asr_container *part[ASR_PARTS];
+    uint64_t file_bytes;
+} asr_files;
+
+/* Finds the parts by content, never by file name: a directory with config.json (told by its model_type), one GGUF file, or a folder of GGUF files, in
+ * which those of other families are passed over. A part that is there twice is an error naming both files. `memory`: files in memory instead of a
+ * path. `needed`: TEXT is the tokenizer alone, anything else the whole model. With `any` parts and weights may be missing (inspection). Errors:
+ * MISSING (what, and where it was sought), FAMILY, FORMAT, UNSUPPORTED, ARGUMENT (doubles), IO, MEMORY; nothing is open after one. */
+typedef struct asr_open {
+    const char *path;
+    const parley_memory_file *memory;
+    size_t n_memory;
+    parley_parts needed;
+    bool any;
+} asr_open;
+
+parley_status pl_asr_files_open(const parley_allocator *allocator, const asr_open *what, asr_files *files, parley_error *error);
+void pl_asr_files_close(asr_files *files);
+
+/* Whether the path looks like this family at all (for the registry). Errors are left to pl_asr_files_open(). */
+bool pl_asr_probe(const parley_allocator *allocator, pl_source *source);
+
+/* Reads the configuration; all zero, with ids of -1, when the tokenizer alone was opened. Keys that are missing are MISSING naming file and key, for
+ * the defaults of upstream's classes are not the published values; wrong kinds, values out of range and contradictions are FORMAT; what no code here
+ * does is UNSUPPORTED. Lists live in files->arena. */
+parley_status pl_asr_config_read(asr_files *files, asr_config *config, parley_error *error);
+
+/* The tokenizer of the files. Fills in the ids of the configuration that are known by spelling. MISSING: a token that the prompt needs is not there;
+ * FORMAT: the tokenizer has more ids than the model, or another id than the configuration for a spelling. */
+parley_status pl_asr_tokenizer_open(const parley_allocator *allocator, asr_files *files, asr_config *config, pl_tokenizer **tokenizer,
+                                    parley_error *error);
+
+/* ------------------------------------------------------------------ canonical tensors, in upstream's shapes */
+
+typedef struct asr_tensors {
+    pl_tensor token_embedding;   /* [vocabulary, text.width] */
+    pl_tensor head;              /* [head_rows, text.width]; data NULL: the embedding, because the configuration says so or the bytes are equal */
+    pl_tensor norm;              /* [text.width] */
+    pl_lm_block_tensors *blocks; /* [text.layers] */
+    pl_tower_tensors tower;
+} asr_tensors;
+
+/* Looks every tensor up, checks type and shape (axes of 1 may be absent or added) and gives it its canonical shape. Findings go to `report` when it
+ * is set: then also unused tensors, and with `values` those that are not finite; the result is PARLEY_OK and *faults (may be NULL). Without report:
+ * the error lists missing and misshapen tensors (the first few by name, and how many more), MISSING, SHAPE or UNSUPPORTED after the first. */
+typedef struct asr_resolve {
+    pl_report_finding report;
+    void *context;
+    bool values;
+    size_t *faults;
+} asr_resolve;
+
+parley_status pl_asr_tensors_resolve(asr_files *files, const asr_config *config, const asr_resolve *how, asr_tensors *tensors, parley_error *error);
+
+/* Tells the system that the pages of a tensor are not needed soon. */
+void pl_asr_tensor_drop(asr_files *files, const pl_tensor *tensor);
+
+#endif
