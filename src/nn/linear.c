@@ -21,6 +21,12 @@ static void pack_some(void *context, int task, int worker)
     pl_pack(p->matrix, p->data, p->tensor->type, p->tensor->data, p->map, first, last < panels ? last : panels);
 }
 
+static void pack_panels(pl_loader *loader, const pl_tensor *tensor, const pl_pack_map *map, const pl_matrix *matrix, uint8_t *data)
+{
+    packing p = {matrix, data, tensor, map};
+    pl_pool_run(loader->pool, pack_some, &p, (pl_panels(matrix) + PANELS_PER_TASK - 1) / PANELS_PER_TASK);
+}
+
 static parley_status pack(pl_loader *loader, const pl_tensor *tensor, const pl_pack_map *map, pl_matrix *matrix, parley_error *error)
 {
     matrix->panel_bytes = pl_panel_bytes(matrix->type, matrix->cols);
@@ -28,8 +34,7 @@ static parley_status pack(pl_loader *loader, const pl_tensor *tensor, const pl_p
     uint8_t *data = pl_arena_alloc_raw(loader->arena, panels, matrix->panel_bytes);
     if (!data)
         return pl_fail_memory(error, "packed weights");
-    packing p = {matrix, data, tensor, map};
-    pl_pool_run(loader->pool, pack_some, &p, ((int)panels + PANELS_PER_TASK - 1) / PANELS_PER_TASK);
+    pack_panels(loader, tensor, map, matrix, data);
     matrix->data = data;
     loader->packed_bytes += panels * matrix->panel_bytes;
     if (loader->done)
@@ -38,23 +43,35 @@ static parley_status pack(pl_loader *loader, const pl_tensor *tensor, const pl_p
 }
 
 /* Blocks run along rows of the file; in any other order their values are first written out as float32. */
-static parley_status pack_unblocked(pl_loader *loader, const pl_tensor *tensor, const pl_pack_map *map, pl_matrix *matrix, parley_error *error)
+static parley_status unblock(const pl_loader *loader, const pl_tensor *tensor, pl_tensor *plain, parley_error *error)
 {
-    const parley_allocator *allocator = &loader->arena->allocator;
     size_t count = (size_t)pl_tensor_values(tensor);
-    float *values = pl_alloc(allocator, count, sizeof *values);
+    float *values = pl_alloc(&loader->arena->allocator, count, sizeof *values);
     if (!values)
         return pl_fail_memory(error, "weights of a convolution");
     pl_dequantize(tensor->type, tensor->data, (int64_t)count, values);
-    pl_tensor plain = *tensor;
-    plain.type = matrix->type = PL_F32;
-    plain.data = values;
-    plain.bytes = count * sizeof *values;
+    *plain = *tensor;
+    plain->type = PL_F32;
+    plain->data = values;
+    plain->bytes = count * sizeof *values;
+    return PARLEY_OK;
+}
+
+static void release_unblocked(const pl_loader *loader, const pl_tensor *plain)
+{
+    pl_release(&loader->arena->allocator, (void *)(uintptr_t)plain->data, plain->bytes / sizeof(float), sizeof(float));
+}
+
+static parley_status pack_unblocked(pl_loader *loader, const pl_tensor *tensor, const pl_pack_map *map, pl_matrix *matrix, parley_error *error)
+{
+    pl_tensor plain;
+    PL_TRY(unblock(loader, tensor, &plain, error));
+    matrix->type = PL_F32;
     pl_loader quiet = *loader;
     quiet.done = NULL;
     parley_status status = pack(&quiet, &plain, map, matrix, error);
     loader->packed_bytes = quiet.packed_bytes;
-    pl_release(allocator, values, count, sizeof *values);
+    release_unblocked(loader, &plain);
     return status;
 }
 
@@ -108,6 +125,44 @@ parley_status pl_load_conv(pl_loader *loader, const pl_tensor *weight, const pl_
     pl_pack_map map = {.outer = out, .stride_o = (int64_t)in * taps, .taps = taps, .stride_tap = 1, .width = in, .stride_c = taps};
     PL_TRY(load_matrix(loader, weight, &map, out, taps == 1, &conv->linear.w, error));
     return load_bias(loader, bias, &conv->linear.bias, error);
+}
+
+enum { KERNEL = 3 }; /* of convolutions over images, both ways */
+
+/* pl_pack writes where it is told to in each panel, so the kernel's rows are packed one by one, each behind the one before. */
+static parley_status pack_kernel_rows(pl_loader *loader, const pl_tensor *weight, const int *rows, int count, pl_matrix *matrix, parley_error *error)
+{
+    int out = (int)weight->shape[0], in = (int)weight->shape[1];
+    *matrix = (pl_matrix){.type = weight->type, .rows = out, .cols = count * KERNEL * in};
+    matrix->panel_bytes = pl_panel_bytes(matrix->type, matrix->cols);
+    size_t panels = (size_t)pl_panels(matrix), row_bytes = pl_panel_bytes(matrix->type, KERNEL * in);
+    uint8_t *data = pl_arena_alloc_raw(loader->arena, panels, matrix->panel_bytes);
+    if (!data)
+        return pl_fail_memory(error, "packed weights");
+    for (int i = 0; i < count; i++) {
+        pl_pack_map map = {.base = rows[i],
+                           .outer = out,
+                           .stride_o = (int64_t)in * KERNEL * KERNEL,
+                           .taps = KERNEL,
+                           .stride_tap = KERNEL,
+                           .width = in,
+                           .stride_c = KERNEL * KERNEL};
+        pack_panels(loader, weight, &map, matrix, data + (size_t)i * row_bytes);
+    }
+    matrix->data = data;
+    loader->packed_bytes += panels * matrix->panel_bytes;
+    return PARLEY_OK;
+}
+
+parley_status pl_load_conv2d(pl_loader *loader, const pl_tensor *weight, const int *rows, int count, pl_matrix *matrix, parley_error *error)
+{
+    if (is_plain(weight->type))
+        return pack_kernel_rows(loader, weight, rows, count, matrix, error);
+    pl_tensor plain;
+    PL_TRY(unblock(loader, weight, &plain, error));
+    parley_status status = pack_kernel_rows(loader, &plain, rows, count, matrix, error);
+    release_unblocked(loader, &plain);
+    return status;
 }
 
 /* Output t * stride + j takes kernel element j of input t and, for the long kernel, element j + stride of input t - 1, which is tap 0. */

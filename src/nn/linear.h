@@ -50,6 +50,11 @@ parley_status pl_load_conv(pl_loader *loader, const pl_tensor *weight, const pl_
 parley_status pl_load_transposed_conv(pl_loader *loader, const pl_tensor *weight, const pl_tensor *bias, int stride, pl_conv *conv,
                                       parley_error *error);
 
+/* weight [out, in, 3, 3] of a convolution over images [row][column][in] whose columns stand on the weight's third axis and rows on its fourth: kernel
+ * rows rows[0] .. rows[count - 1], in that order, as a matrix [out][count * 3 * in], so that three neighbouring columns of an image are one run of
+ * 3 * in values. loader->done is not called: a weight may be loaded in parts. */
+parley_status pl_load_conv2d(pl_loader *loader, const pl_tensor *weight, const int *rows, int count, pl_matrix *matrix, parley_error *error);
+
 /* A copy of all values in float32. */
 parley_status pl_load_floats(pl_loader *loader, const pl_tensor *tensor, const float **values, parley_error *error);
 
