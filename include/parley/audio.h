@@ -43,9 +43,9 @@ typedef struct parley_audio_stream {
 
 /* Whole input to memory. `name` (a path, "standard input") is used in error texts. Sound files are buffered whole before they are decoded.
  * Errors: IO; FORMAT (no sound file, or damaged: with the position in samples); UNSUPPORTED; LIMIT; ARGUMENT; MEMORY. An empty input (0 samples) is
- * no error here, but 0 bytes are no sound file. The error's position is the sample where decoding stopped, or the byte in a damaged header or page; the
- * text tells which. Channels of a file: 1 to 1,024; its rate as in the options. Bytes of a sound file: at most 1,536,000 a second of max_seconds and
- * 64 MiB, never more than 4 GiB. MP3 has no checksums: damage inside is heard, not seen; MP3 and Ogg files may end early (at a page). */
+ * no error here, but 0 bytes are no sound file. The error's position is the sample where decoding stopped, or the byte in a damaged header or page;
+ * the text tells which. Channels of a file: 1 to 1,024; its rate as in the options. Bytes of a sound file: at most 1,536,000 a second of max_seconds
+ * and 64 MiB, never more than 4 GiB. MP3 has no checksums: damage inside is heard, not seen; MP3 and Ogg files may end early (at a page). */
 PARLEY_API PARLEY_MUST_USE parley_status parley_audio_read(const char *name, const parley_audio_stream *stream, const parley_audio_options *options,
                                                            parley_audio *audio, parley_error *error);
 

@@ -178,11 +178,12 @@ typedef struct parley_info {
     size_t size;
     const char *family;     /* "qwen3_tts" */
     const char *dialect;    /* "hf", "qwentts", "qts"; several joined by "+" */
-    const char *model_type; /* "base", "custom_voice", "voice_design", "" */
+    const char *model_type; /* "base", "custom_voice", "voice_design"; "recogniser", "aligner"; "" */
     const char *model_size; /* "0b6", "1b7", "" */
     const char *identity;   /* what voices depend on: type, size, length of vectors, groups and size of codebooks, as one word */
     bool has_talker, has_predictor, has_speaker_encoder, has_codec, has_tokenizer;
-    const char *const *languages; /* as --language takes them, dialects left out; "auto" is always possible and not listed */
+    bool has_audio_encoder, has_text_decoder; /* of models that hear */
+    const char *const *languages;             /* as --language takes them, dialects left out; "auto" is always possible and not listed */
     size_t n_languages;
     const parley_speaker *speakers;
     size_t n_speakers;
@@ -194,6 +195,7 @@ typedef struct parley_info {
     uint64_t kv_bytes_per_frame; /* 16-bit cache, one position */
     uint64_t memory_bytes;       /* estimate for one session of 60 s with a 16-bit cache: weights in use, cache, work space */
     int32_t talker_width, talker_layers, predictor_width, predictor_layers;
+    int32_t encoder_width, encoder_layers, decoder_width, decoder_layers;
     int32_t groups;        /* codes a frame */
     int32_t codebook_size; /* valid codes are 0 .. codebook_size - 1 */
     int32_t text_vocabulary;

@@ -27,6 +27,7 @@
 #ifndef PARLEY_H
 #define PARLEY_H
 
+#include <parley/asr.h>
 #include <parley/audio.h>
 #include <parley/core.h>
 #include <parley/tts.h>

@@ -4,26 +4,32 @@
 
 #include <string.h>
 
-enum { SHORTEST_PIECE = PARLEY_ASR_RATE / 2 }; /* what splitting leaves is padded to half a second, as the reference does; a whole sound never is */
+static const double reference_limit = 1200; /* seconds: there a segment may exceed the limit, as the reference's do */
 
 /* ------------------------------------------------------------------ cutting */
 
+static void place(const pl_segment *cut, asr_segment *g)
+{
+    g->first = cut->start;
+    g->samples = cut->length;
+    g->padded = cut->padded;
+    g->result = (parley_asr_segment){
+        .start = (double)cut->start / PARLEY_ASR_RATE, .end = (double)(cut->start + cut->length) / PARLEY_ASR_RATE, .text = "", .language = ""};
+}
+
 parley_status pl_asr_cut(asr_session *s, parley_error *error)
 {
-    int64_t limit = (int64_t)(s->options.segment_seconds * PARLEY_ASR_RATE), *starts;
+    pl_segment_rule rule = pl_segment_reference((int64_t)(s->options.segment_seconds * PARLEY_ASR_RATE), PARLEY_ASR_RATE);
+    const pl_segment *cuts;
     size_t count;
-    PL_TRY(pl_segment_cut(&s->arena, s->pcm, (int64_t)s->samples, PARLEY_ASR_RATE, limit, &starts, &count, error));
+    rule.strict = s->options.segment_seconds < reference_limit;
+    PL_TRY(pl_segments(&s->arena, s->pcm, (int64_t)s->samples, &rule, &cuts, &count, error));
     s->segments = PL_NEW_ARRAY(&s->arena, asr_segment, count);
     s->results = PL_NEW_ARRAY(&s->arena, parley_asr_segment, count);
     if (!s->segments || !s->results)
         return pl_fail_memory(error, "the list of segments");
-    for (size_t i = 0; i < count; i++) {
-        int64_t end = i + 1 < count ? starts[i + 1] : (int64_t)s->samples;
-        s->segments[i].first = starts[i];
-        s->segments[i].samples = end - starts[i];
-        s->segments[i].result =
-            (parley_asr_segment){.start = (double)starts[i] / PARLEY_ASR_RATE, .end = (double)end / PARLEY_ASR_RATE, .text = "", .language = ""};
-    }
+    for (size_t i = 0; i < count; i++)
+        place(&cuts[i], &s->segments[i]);
     s->n_segments = (int)count;
     return PARLEY_OK;
 }
@@ -31,18 +37,16 @@ parley_status pl_asr_cut(asr_session *s, parley_error *error)
 /* ------------------------------------------------------------------ beginning */
 
 /* The segment's samples; a short piece of a longer sound with zeros behind it. */
-static parley_status samples_of(asr_session *s, const asr_segment *g, const float **pcm, int64_t *samples, parley_error *error)
+static parley_status samples_of(asr_session *s, const asr_segment *g, const float **pcm, parley_error *error)
 {
     *pcm = s->pcm + g->first;
-    *samples = g->samples;
-    if (s->n_segments == 1 || g->samples >= SHORTEST_PIECE)
+    if (g->padded == g->samples)
         return PARLEY_OK;
-    float *padded = pl_arena_alloc(&s->compute.step, SHORTEST_PIECE, sizeof *padded);
+    float *padded = pl_arena_alloc(&s->compute.step, (size_t)g->padded, sizeof *padded);
     if (!padded)
         return pl_fail_memory(error, "a short segment");
     memcpy(padded, *pcm, (size_t)g->samples * sizeof *padded);
     *pcm = padded;
-    *samples = SHORTEST_PIECE;
     return PARLEY_OK;
 }
 
@@ -100,13 +104,12 @@ static void fill(asr_session *s, asr_segment *g, const float *rows)
 static parley_status encode(asr_session *s, asr_segment *g, parley_error *error)
 {
     const float *pcm;
-    int64_t samples;
-    PL_TRY(samples_of(s, g, &pcm, &samples, error));
-    int64_t n = pl_asr_audio_rows(s->model, samples);
+    PL_TRY(samples_of(s, g, &pcm, error));
+    int64_t n = pl_asr_audio_rows(s->model, g->padded);
     float *rows = pl_step_floats(&s->compute, n * s->model->config.text.width);
     if (!rows)
         return pl_fail_memory(error, "the rows of a sound");
-    PL_TRY(pl_asr_encode(&s->compute, s->model, pcm, samples, s->options.attention == PARLEY_ATTENTION_FULL, &s->cancelled, &s->tap, rows, error));
+    PL_TRY(pl_asr_encode(&s->compute, s->model, pcm, g->padded, s->options.attention == PARLEY_ATTENTION_FULL, &s->cancelled, &s->tap, rows, error));
     PL_TRY(make_prompt(s, g, n, error));
     PL_TRY(allocate(s, g, error));
     fill(s, g, rows);
@@ -116,7 +119,7 @@ static parley_status encode(asr_session *s, asr_segment *g, parley_error *error)
 
 parley_status pl_asr_begin(asr_session *s, asr_segment *g, parley_error *error)
 {
-    if (g->samples < ASR_MIN_SAMPLES) { /* too short for the front end, and for speech */
+    if (g->padded < ASR_MIN_SAMPLES) { /* too short for the front end, and for speech */
         g->result.no_speech = true;
         return pl_asr_end(s, g, PARLEY_FINISH_STOP, error);
     }

@@ -17,6 +17,7 @@ typedef enum asr_stage {
 /* One segment. */
 typedef struct asr_segment {
     int64_t first, samples; /* of the session's sound */
+    int64_t padded;         /* samples with the zeros that belong behind them */
     asr_stage stage;
     asr_prompt prompt;
     float *input; /* [prompt length][width]; released behind the prefill */

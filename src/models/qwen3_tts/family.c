@@ -1,5 +1,7 @@
 #include "models/qwen3_tts/family.h"
 
+#include "models/common.h"
+
 enum { MODEL_CHUNK = 1 << 16 };
 
 static void model_close(void *model)
@@ -65,13 +67,8 @@ static const parley_info *model_info(const void *model)
     return &((const tts_model *)model)->info;
 }
 
-/* The info is the first block of an arena that is freed with it. */
-typedef struct owned_info {
-    parley_info info;
-    pl_arena arena;
-} owned_info;
-
-static parley_status inspect_files(const pl_environment *environment, const pl_location *location, owned_info *owned, parley_error *error)
+static parley_status inspect_files(const pl_environment *environment, const pl_location *location, pl_arena *arena, parley_info *info,
+                                   parley_error *error)
 {
     tts_files files = {0};
     tts_config config = {0};
@@ -80,36 +77,21 @@ static parley_status inspect_files(const pl_environment *environment, const pl_l
     if (status == PARLEY_OK)
         status = pl_tts_config_read(&files, &config, error);
     if (status == PARLEY_OK)
-        status = pl_tts_info(&owned->arena, &files, &config, NULL, &owned->info, error);
+        status = pl_tts_info(arena, &files, &config, NULL, info, error);
     pl_tts_files_close(&files);
     return status;
 }
 
 static parley_status model_inspect(const pl_environment *environment, const pl_location *location, parley_info **info, parley_error *error)
 {
-    owned_info *owned = pl_alloc(&environment->allocator, 1, sizeof *owned);
-    if (!owned)
-        return pl_fail_memory(error, "information");
-    *owned = (owned_info){0};
-    pl_arena_init(&owned->arena, &environment->allocator, MODEL_CHUNK);
-    parley_status status = inspect_files(environment, location, owned, error);
-    *info = &owned->info;
+    pl_arena *arena;
+    PL_TRY(pl_owned_info_open(&environment->allocator, info, &arena, error));
+    parley_status status = inspect_files(environment, location, arena, *info, error);
     if (status != PARLEY_OK) {
         parley_info_free(*info);
         *info = NULL;
     }
     return status;
-}
-
-/* Declared in parley/core.h: whoever makes an info knows how to free it. */
-void parley_info_free(parley_info *info)
-{
-    if (!info)
-        return;
-    owned_info *owned = (owned_info *)info;
-    parley_allocator allocator = owned->arena.allocator;
-    pl_arena_free(&owned->arena);
-    pl_release(&allocator, owned, 1, sizeof *owned);
 }
 
 static parley_status check_files(const pl_environment *environment, const pl_location *location, tts_files *files, const tts_resolve *how,
@@ -138,21 +120,7 @@ static parley_status model_tokenize(const void *model, const char *text, size_t 
                                     parley_error *error)
 {
     const tts_model *m = model;
-    if (!m->tokenizer)
-        return pl_fail(error, PARLEY_STATE, "the model was opened without its tokenizer");
-    pl_ids list = {.allocator = m->env.allocator};
-    pl_tokenize_options options = {.added_tokens = special_tokens, .splitter = m->env.splitter};
-    parley_status status = pl_tokenize(m->tokenizer, (pl_span){text ? text : "", length}, options, &list, error);
-    *count = list.count;
-    *ids = NULL;
-    if (status == PARLEY_OK && list.count) { /* a block of the exact size, since it is released by its count */
-        *ids = pl_alloc(&m->env.allocator, list.count, sizeof **ids);
-        status = *ids ? PARLEY_OK : pl_fail_memory(error, "ids");
-        for (size_t i = 0; *ids && i < list.count; i++)
-            (*ids)[i] = list.ids[i];
-    }
-    pl_ids_free(&list);
-    return status;
+    return pl_model_tokenize(&m->env, m->tokenizer, text, length, special_tokens, ids, count, error);
 }
 
 const pl_family pl_family_qwen3_tts = {

@@ -1,5 +1,7 @@
 #include "models/qwen3_tts/family.h"
 
+#include "models/common.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -24,13 +26,7 @@ static parley_status name_dialects(pl_arena *arena, const tts_files *files, cons
     return *name ? PARLEY_OK : pl_fail_memory(error, "information");
 }
 
-/* Lists are copied: an inspected model's files are closed before its information is read. */
-static parley_status copy_text(pl_arena *arena, const char *text, const char **copy, parley_error *error)
-{
-    *copy = pl_arena_text(arena, text ? text : "", text ? strlen(text) : 0);
-    return *copy ? PARLEY_OK : pl_fail_memory(error, "information");
-}
-
+/* Texts are copied: an inspected model's files are closed before its information is read. */
 static parley_status list_languages(pl_arena *arena, const tts_config *config, parley_info *info, parley_error *error)
 {
     const char **names = PL_NEW_ARRAY(arena, const char *, config->n_languages);
@@ -38,7 +34,7 @@ static parley_status list_languages(pl_arena *arena, const tts_config *config, p
         return pl_fail_memory(error, "information");
     for (int i = 0; i < config->n_languages; i++)
         if (!config->languages[i].dialect)
-            PL_TRY(copy_text(arena, config->languages[i].name, &names[info->n_languages++], error));
+            PL_TRY(pl_copy_text(arena, config->languages[i].name, &names[info->n_languages++], error));
     info->languages = names;
     return PARLEY_OK;
 }
@@ -49,8 +45,8 @@ static parley_status list_speakers(pl_arena *arena, const tts_config *config, pa
     if (!speakers)
         return pl_fail_memory(error, "information");
     for (int i = 0; i < config->n_speakers; i++) {
-        PL_TRY(copy_text(arena, config->speakers[i].name, &speakers[i].name, error));
-        PL_TRY(copy_text(arena, config->speakers[i].dialect, &speakers[i].dialect, error));
+        PL_TRY(pl_copy_text(arena, config->speakers[i].name, &speakers[i].name, error));
+        PL_TRY(pl_copy_text(arena, config->speakers[i].dialect, &speakers[i].dialect, error));
     }
     info->speakers = speakers;
     info->n_speakers = (size_t)config->n_speakers;
@@ -59,23 +55,9 @@ static parley_status list_speakers(pl_arena *arena, const tts_config *config, pa
 
 static parley_status list_types(pl_arena *arena, const tts_files *files, parley_info *info, parley_error *error)
 {
-    parley_type_use *use = PL_NEW_ARRAY(arena, parley_type_use, PL_TYPE_COUNT);
-    if (!use)
-        return pl_fail_memory(error, "information");
-    for (int i = 0; i < files->n_containers; i++) {
-        const pl_container *c = &files->containers[i].container;
-        for (size_t e = 0; files->containers[i].has_weights && e < c->n_entries; e++) {
-            const pl_tensor *t = &c->entries[e].tensor;
-            use[t->type].type = pl_type_info(t->type)->name;
-            use[t->type].tensors++;
-            use[t->type].bytes += t->bytes;
-            info->parameters += (uint64_t)pl_tensor_values(t);
-        }
-    }
-    for (int type = 0; type < PL_TYPE_COUNT; type++)
-        if (use[type].tensors)
-            use[info->n_types++] = use[type];
-    info->types = use;
+    for (int i = 0; i < files->n_containers; i++)
+        if (files->containers[i].has_weights)
+            PL_TRY(pl_count_types(arena, &files->containers[i].container, info, error));
     return PARLEY_OK;
 }
 
@@ -118,7 +100,7 @@ static parley_status name_identity(pl_arena *arena, parley_info *info, parley_er
     char text[160];
     snprintf(text, sizeof text, "qwen3_tts-%.32s-%.16s-v%d-g%d-c%d", info->model_type[0] ? info->model_type : "codec", info->model_size,
              (int)info->xvector_length, (int)info->groups, (int)info->codebook_size);
-    return copy_text(arena, text, &info->identity, error);
+    return pl_copy_text(arena, text, &info->identity, error);
 }
 
 parley_status pl_tts_info(pl_arena *arena, const tts_files *files, const tts_config *config, const tts_network *network, parley_info *info,
@@ -126,8 +108,8 @@ parley_status pl_tts_info(pl_arena *arena, const tts_files *files, const tts_con
 {
     *info = (parley_info){.size = sizeof *info, .family = "qwen3_tts"};
     copy_numbers(files, config, info);
-    PL_TRY(copy_text(arena, config->model_type, &info->model_type, error));
-    PL_TRY(copy_text(arena, config->model_size, &info->model_size, error));
+    PL_TRY(pl_copy_text(arena, config->model_type, &info->model_type, error));
+    PL_TRY(pl_copy_text(arena, config->model_size, &info->model_size, error));
     PL_TRY(name_identity(arena, info, error));
     PL_TRY(name_dialects(arena, files, &info->dialect, error));
     PL_TRY(list_languages(arena, config, info, error));
