@@ -6,7 +6,7 @@
 /* A place of one row: its sequence and its absolute position in it. */
 typedef struct place {
     pl_kv *kv;
-    int64_t position;
+    int64_t position, end; /* end: of the sequence behind this call */
 } place;
 
 /* Work space of one forward. */
@@ -30,7 +30,7 @@ parley_status pl_transformer_prepare(pl_arena *arena, pl_transformer_shape shape
     float *frequency = PL_NEW_ARRAY(arena, float, half);
     if (!transformer->blocks || !frequency)
         return pl_fail_memory(error, "a transformer");
-    for (int i = 0; i < half; i++) /* the reference takes these steps in float32 */
+    for (int i = 0; i < half && shape.theta > 0; i++) /* the reference takes these steps in float32 */
         frequency[i] = 1.0f / (float)pow(shape.theta, (double)((float)(2 * i) / (float)shape.head));
     transformer->inverse_frequency = frequency;
     return PARLEY_OK;
@@ -47,7 +47,7 @@ void pl_transformer_kv(const pl_transformer *transformer, const parley_allocator
 static void rotations(work *w)
 {
     int half = w->t->shape.head / 2;
-    for (int r = 0; r < w->all; r++)
+    for (int r = 0; r < w->all && w->t->shape.theta > 0; r++)
         for (int i = 0; i < half; i++) {
             float angle = (float)w->places[r].position * w->t->inverse_frequency[i];
             w->cosine[r * half + i] = (float)cos((double)angle);
@@ -86,7 +86,7 @@ static parley_status set_up(work *w, parley_error *error)
     place *p = w->places;
     for (int s = 0; s < f->n_sequences; s++)
         for (int i = 0; i < f->sequences[s].count; i++)
-            *p++ = (place){f->sequences[s].kv, f->sequences[s].kv->length + i};
+            *p++ = (place){f->sequences[s].kv, f->sequences[s].kv->length + i, f->sequences[s].kv->length + f->sequences[s].count};
     rotations(w);
     return PARLEY_OK;
 }
@@ -137,7 +137,8 @@ static void turn_heads(const work *w, float *x, int heads, const float *weight, 
     for (int h = 0; h < heads; h++, x += head) {
         if (weight)
             w->compute->k->rms_norm(x, weight, w->t->shape.eps, head, x);
-        w->compute->k->rope(x, w->cosine + (int64_t)row * (head / 2), w->sine + (int64_t)row * (head / 2), head);
+        if (w->t->shape.theta > 0)
+            w->compute->k->rope(x, w->cosine + (int64_t)row * (head / 2), w->sine + (int64_t)row * (head / 2), head);
     }
 }
 
@@ -159,6 +160,17 @@ static void store_row(void *context, int row, int worker)
     }
 }
 
+/* Which positions a row sees. `length` of its sequence is that before this call, so a block ends where the call's rows do at the latest. */
+static void reach(const pl_transformer_shape *s, const place *p, int64_t *begin, int64_t *end)
+{
+    *begin = s->window && p->position >= s->window ? p->position - s->window + 1 : 0;
+    *end = p->position + 1;
+    if (s->block) {
+        *begin = p->position / s->block * s->block;
+        *end = p->end - *begin < s->block ? p->end : *begin + s->block;
+    }
+}
+
 /* One task: the query heads of one row that share a key head. */
 static void attend_group(void *context, int task, int worker)
 {
@@ -168,7 +180,8 @@ static void attend_group(void *context, int task, int worker)
     int row = task / s->kv_heads, head = task % s->kv_heads, group = s->heads / s->kv_heads;
     int from = w->map ? w->map[row] : row;
     const place *p = &w->places[from];
-    int64_t begin = s->window && p->position >= s->window ? p->position - s->window + 1 : 0;
+    int64_t begin, end;
+    reach(s, p, &begin, &end);
     pl_attend a = {.type = p->kv->shape.type,
                    .heads = group,
                    .width = s->head,
@@ -178,7 +191,7 @@ static void attend_group(void *context, int task, int worker)
                    .k_offset = pl_kv_offset(p->kv, w->layer, head, false),
                    .v_offset = pl_kv_offset(p->kv, w->layer, head, true),
                    .begin = begin,
-                   .end = p->position + 1,
+                   .end = end,
                    .out = w->a + ((int64_t)row * s->heads + (int64_t)head * group) * s->head};
     w->compute->k->attend(&a);
 }

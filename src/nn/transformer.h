@@ -19,8 +19,10 @@ typedef struct pl_transformer_shape {
     int heads, kv_heads, head; /* head: dimension of one */
     int ffn;
     float eps;      /* of the norms */
-    double theta;   /* rotary base */
+    double theta;   /* rotary base; 0: no rotation */
     int64_t window; /* a position sees itself and window - 1 before it; 0: all before it */
+    int64_t block;  /* 0: causal. Else positions of one block (position / block) see each other, both ways, and nothing else; a block's
+                       positions must come in one call */
 } pl_transformer_shape;
 
 /* All vectors [width] unless noted; NULL where the network has none. */

@@ -527,6 +527,43 @@ static void test_limit_and_cancel_leave_the_sequence(void **state)
     close_network(&n);
 }
 
+/* Blocks see themselves both ways: a block's rows do not change with what stands before it, and its first row depends on its last. */
+static void test_blocks_see_themselves_only(void **state)
+{
+    (void)state;
+    enum { BLOCK = 40, ROWS = 100 };
+    network n;
+    open_network(&n, PL_BLOCK_PLAIN, PL_F32, 0, 2, best_level(), false);
+    n.t.shape.block = BLOCK;
+    n.t.shape.theta = 0;
+    int width = n.t.shape.width;
+    static float whole[ROWS * 64], x[ROWS * 64], alone[ROWS * 64];
+    pl_kv kv = new_cache(&n, PL_F32), own = new_cache(&n, PL_F32);
+    feed(&n, &kv, 9, ROWS, whole);
+    for (int start = 0; start < ROWS; start += BLOCK) {
+        int count = start + BLOCK < ROWS ? BLOCK : ROWS - start;
+        for (int i = 0; i < count; i++)
+            input_row(&n, 9, start + i, x + i * width);
+        pl_kv_truncate(&own, 0);
+        pl_tokens tokens = {&own, count};
+        pl_forward f = {.x = x, .sequences = &tokens, .n_sequences = 1, .out = alone};
+        assert_int_equal(pl_transformer_forward(&n.compute, &n.t, &f, NULL), PARLEY_OK);
+        for (int i = 0; i < count * width; i++) /* not bit-equal: the softmax walks absolute positions in runs of 64 */
+            assert_true(fabsf(whole[start * width + i] - alone[i]) < 2e-6f);
+    }
+    for (int i = 0; i < BLOCK; i++)
+        input_row(&n, 9, i, x + i * width);
+    x[(BLOCK - 1) * width] += 1;
+    pl_kv_truncate(&own, 0);
+    pl_tokens tokens = {&own, BLOCK};
+    pl_forward f = {.x = x, .sequences = &tokens, .n_sequences = 1, .out = alone};
+    assert_int_equal(pl_transformer_forward(&n.compute, &n.t, &f, NULL), PARLEY_OK);
+    assert_memory_not_equal(whole, alone, (size_t)width * sizeof *whole);
+    pl_kv_free(&kv);
+    pl_kv_free(&own);
+    close_network(&n);
+}
+
 /* Memory follows use: windows keep it flat, and blocks are reused. */
 static void test_cache_memory(void **state)
 {
@@ -558,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_rollback_and_prefix),
         cmocka_unit_test(test_wanted_rows_only),
         cmocka_unit_test(test_limit_and_cancel_leave_the_sequence),
+        cmocka_unit_test(test_blocks_see_themselves_only),
         cmocka_unit_test(test_cache_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -121,11 +121,11 @@ typedef struct group {
 
 static const group groups[GROUP_COUNT] = {
     [TALKER] = {TTS_TALKER, .base = 0},
-    [TALKER_BLOCK] = {TTS_TALKER, false, AT(blocks), true, T_LAYERS, 0, sizeof(tts_block_tensors), 0},
+    [TALKER_BLOCK] = {TTS_TALKER, false, AT(blocks), true, T_LAYERS, 0, sizeof(pl_lm_block_tensors), 0},
     [PREDICTOR_EMBEDDINGS] = {TTS_PREDICTOR, false, AT(predictor_embeddings), true, REST, 0, sizeof(pl_tensor), 0},
     [PREDICTOR_HEADS] = {TTS_PREDICTOR, false, AT(predictor_heads), true, REST, 0, sizeof(pl_tensor), 0},
     [PREDICTOR_REST] = {TTS_PREDICTOR, .base = 0},
-    [PREDICTOR_BLOCK] = {TTS_PREDICTOR, false, AT(predictor_blocks), true, P_LAYERS, 0, sizeof(tts_block_tensors), 0},
+    [PREDICTOR_BLOCK] = {TTS_PREDICTOR, false, AT(predictor_blocks), true, P_LAYERS, 0, sizeof(pl_lm_block_tensors), 0},
     [SPEAKER_REST] = {TTS_SPEAKER, .base = AT(speaker)},
     [SPEAKER_BLOCK] = {TTS_SPEAKER, false, AT(speaker.blocks), false, PL_SPEAKER_BLOCKS, 0, sizeof(struct pl_speaker_block_tensors), 0},
     [SPEAKER_RES] = {TTS_SPEAKER, false, AT(speaker.blocks), false, PL_SPEAKER_BLOCKS, S_GROUPS, sizeof(struct pl_speaker_block_tensors),
@@ -180,7 +180,7 @@ typedef struct tensor_row {
     "small_to_mtp_projection|code_pred.small_to_mtp"
 
 #define F(type, member) offsetof(type, member)
-#define B(member)       F(tts_block_tensors, member)
+#define B(member)       F(pl_lm_block_tensors, member)
 #define CB(member)      F(struct pl_codec_block_tensors, member)
 #define CU(member)      F(struct pl_codec_up_tensors, member)
 #define CS(member)      F(struct pl_codec_stage_tensors, member)

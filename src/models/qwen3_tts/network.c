@@ -1,40 +1,10 @@
 #include "models/qwen3_tts/network.h"
 
-static parley_status load_norm(pl_loader *loader, const pl_tensor *tensor, const float **values, parley_error *error)
-{
-    *values = NULL;
-    return tensor->data ? pl_load_floats(loader, tensor, values, error) : PARLEY_OK;
-}
-
 /* Heads decide between near scores, and the text projection runs once: both keep their input in float32. */
 static parley_status load_exact(pl_loader *loader, const pl_tensor *weight, const pl_tensor *bias, pl_linear *linear, parley_error *error)
 {
     linear->exact = true;
     return pl_load_linear(loader, weight, bias, linear, error);
-}
-
-static parley_status load_block(pl_loader *loader, const tts_block_tensors *from, pl_block *to, parley_error *error)
-{
-    PL_TRY(load_norm(loader, &from->norm1, &to->norm1, error));
-    PL_TRY(load_norm(loader, &from->norm2, &to->norm2, error));
-    PL_TRY(load_norm(loader, &from->q_norm, &to->q_norm, error));
-    PL_TRY(load_norm(loader, &from->k_norm, &to->k_norm, error));
-    PL_TRY(pl_load_linear(loader, &from->q, NULL, &to->q, error));
-    PL_TRY(pl_load_linear(loader, &from->k, NULL, &to->k, error));
-    PL_TRY(pl_load_linear(loader, &from->v, NULL, &to->v, error));
-    PL_TRY(pl_load_linear(loader, &from->o, NULL, &to->o, error));
-    PL_TRY(pl_load_linear(loader, &from->gate, NULL, &to->gate, error));
-    PL_TRY(pl_load_linear(loader, &from->up, NULL, &to->up, error));
-    return pl_load_linear(loader, &from->down, NULL, &to->down, error);
-}
-
-static parley_status load_transformer(pl_loader *loader, pl_transformer_shape shape, const tts_block_tensors *blocks, const pl_tensor *norm,
-                                      pl_transformer *transformer, parley_error *error)
-{
-    PL_TRY(pl_transformer_prepare(loader->arena, shape, transformer, error));
-    for (int i = 0; i < shape.layers; i++)
-        PL_TRY(load_block(loader, &blocks[i], &transformer->blocks[i], error));
-    return load_norm(loader, norm, &transformer->norm, error);
 }
 
 /* The predictor's weights are read 15 times a frame: heads and layers are packed one behind the other. */
@@ -47,7 +17,7 @@ static parley_status load_predictor(pl_loader *loader, const tts_config *config,
         return pl_fail_memory(error, "the code predictor's heads");
     if (t->projection.weight.data)
         PL_TRY(pl_load_linear(loader, &t->projection.weight, t->projection.bias.data ? &t->projection.bias : NULL, &n->projection, error));
-    PL_TRY(load_transformer(loader, config->predictor, t->predictor_blocks, &t->predictor_norm, &n->predictor, error));
+    PL_TRY(pl_lm_load(loader, config->predictor, t->predictor_blocks, &t->predictor_norm, &n->predictor, error));
     for (int i = 0; i < heads; i++)
         PL_TRY(load_exact(loader, &t->predictor_heads[i], NULL, &n->predictor_heads[i], error));
     return PARLEY_OK;
@@ -59,7 +29,7 @@ static parley_status load_talker(pl_loader *loader, const tts_config *config, co
     n->codec_embedding = t->codec_embedding;
     PL_TRY(load_exact(loader, &t->fc1.weight, &t->fc1.bias, &n->fc1, error));
     PL_TRY(load_exact(loader, &t->fc2.weight, &t->fc2.bias, &n->fc2, error));
-    PL_TRY(load_transformer(loader, config->talker, t->blocks, &t->norm, &n->talker, error));
+    PL_TRY(pl_lm_load(loader, config->talker, t->blocks, &t->norm, &n->talker, error));
     return load_exact(loader, &t->codec_head, NULL, &n->codec_head, error);
 }
 

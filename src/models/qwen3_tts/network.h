@@ -4,6 +4,7 @@
 
 #include "codec/encoder.h"
 #include "lm/decoder.h"
+#include "lm/load.h"
 #include "models/qwen3_tts/tensors.h"
 #include "voice/speaker.h"
 

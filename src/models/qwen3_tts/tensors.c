@@ -354,8 +354,8 @@ static parley_status make_lists(resolver *r)
     const tts_config *c = r->config;
     pl_arena *arena = &r->files->arena;
     size_t rest = c->groups > 0 ? (size_t)c->groups - 1 : 0;
-    t->blocks = PL_NEW_ARRAY(arena, tts_block_tensors, c->talker.layers);
-    t->predictor_blocks = PL_NEW_ARRAY(arena, tts_block_tensors, c->predictor.layers);
+    t->blocks = PL_NEW_ARRAY(arena, pl_lm_block_tensors, c->talker.layers);
+    t->predictor_blocks = PL_NEW_ARRAY(arena, pl_lm_block_tensors, c->predictor.layers);
     t->predictor_embeddings = PL_NEW_ARRAY(arena, pl_tensor, rest);
     t->predictor_heads = PL_NEW_ARRAY(arena, pl_tensor, rest);
     t->codec.codebooks = PL_NEW_ARRAY(arena, pl_tensor, c->codec.groups);

@@ -2,6 +2,7 @@
 #ifndef PL_MODELS_QWEN3_TTS_TENSORS_H
 #define PL_MODELS_QWEN3_TTS_TENSORS_H
 
+#include "lm/load.h"
 #include "models/qwen3_tts/config.h"
 #include "text/tokenizer.h"
 #include "weights/container.h"
@@ -63,22 +64,18 @@ parley_status pl_tts_tokenizer_open(const parley_allocator *allocator, tts_files
 
 /* ------------------------------------------------------------------ canonical tensors, in upstream's shapes */
 
-typedef struct tts_block_tensors {
-    pl_tensor norm1, norm2, q, k, v, o, q_norm, k_norm, gate, up, down; /* q_norm, k_norm: data NULL when absent (optional in qts) */
-} tts_block_tensors;
-
 typedef struct tts_tensors {
     pl_tensor text_embedding;        /* [text_vocabulary, text_width] */
     pl_conv_tensors fc1, fc2;        /* [text_width, text_width], [width, text_width] */
     pl_tensor codec_embedding;       /* [codec_vocabulary, width] */
     pl_tensor codec_head;            /* [codec_vocabulary, width] */
     pl_tensor norm;                  /* [width] */
-    tts_block_tensors *blocks;       /* [talker.layers] */
+    pl_lm_block_tensors *blocks;     /* [talker.layers] */
     pl_tensor *predictor_embeddings; /* [groups - 1] of [codebook_size, talker width] */
     pl_tensor *predictor_heads;      /* [groups - 1] of [codebook_size, predictor width] */
     pl_conv_tensors projection;      /* [predictor width, talker width]; data NULL: identity */
     pl_tensor predictor_norm;
-    tts_block_tensors *predictor_blocks;
+    pl_lm_block_tensors *predictor_blocks;
     pl_codec_tensors codec;
     pl_speaker_tensors speaker; /* data NULL throughout when there is none */
     pl_encoder_tensors encoder; /* likewise */
