@@ -130,8 +130,8 @@ typedef struct pl_kernels {
 /* Bytes of scratch that gemm needs. */
 size_t pl_gemm_scratch(void);
 
-/* Whether products of 8-bit activations are faster than float32 at this level: it has instructions for them. Elsewhere they work, but cost more than they
- * save (bench/LOG.md), so float32 is the default there. */
+/* Whether products of 8-bit activations are faster than float32 at this level: it has instructions for them. Elsewhere they work, but cost more than
+ * they save (bench/LOG.md), so float32 is the default there. */
 bool pl_int8_pays(parley_cpu level);
 
 /* The table of a level that pl_cpu_has(); levels of another architecture give NULL. */

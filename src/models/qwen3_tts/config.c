@@ -224,7 +224,9 @@ static parley_status read_predictor_values(reader *r)
     if (groups != c->groups)
         return contradiction(r, "the talker and the code predictor differ in the number of code groups");
     PL_TRY(pl_tts_values_read(&r->values, predictor_rows, COUNT(predictor_rows), c));
-    c->has_projection = find_projection(r->files) || c->predictor.width != c->talker.width;
+    /* The official class builds no projection for equal widths, whatever an upstream directory holds. */
+    bool stored = r->files->part[TTS_PREDICTOR]->dialect != TTS_HF && find_projection(r->files);
+    c->has_projection = stored || c->predictor.width != c->talker.width;
     legacy_geometry(r);
     PL_TRY(check_transformer(r, &c->predictor, "code predictor"));
     if (r->files->part[TTS_TALKER] && c->codebook_size > c->codec_vocabulary)
