@@ -116,8 +116,9 @@ typedef struct pl_kernels {
     void (*attend)(const pl_attend *a);
     void (*silu_mul)(const float *gate, const float *up, int64_t n, float *y); /* y = gate / (1 + exp(-gate)) * up */
     void (*silu)(float *x, int64_t n);
-    void (*gelu)(float *x, int64_t n);                                                     /* erf form */
-    void (*add)(float *y, const float *x, int64_t n);                                      /* y += x */
+    void (*gelu)(float *x, int64_t n);                /* erf form */
+    void (*elu)(const float *x, int64_t n, float *y); /* y = x above 0, else exp(x) - 1 (no cancellation near 0); y may be x */
+    void (*add)(float *y, const float *x, int64_t n); /* y += x */
     void (*add_scaled)(float *y, const float *x, const float *scale, int width, int rows); /* y[r][i] += scale[i] * x[r][i] */
     /* y[t][c] = x + inv_beta[c] * sin^2(x * alpha[c]); y may be x. */
     void (*snake)(const float *x, const float *alpha, const float *inv_beta, int width, int64_t rows, float *y);
@@ -137,7 +138,7 @@ bool pl_int8_pays(parley_cpu level);
 /* The table of a level that pl_cpu_has(); levels of another architecture give NULL. */
 const pl_kernels *pl_kernels_for(parley_cpu level);
 
-/* exp, erf and sin as the vector bodies compute them are within: exp 2 ulp, erf-based gelu 2e-7 absolute of the input's magnitude,
- * sin^2 1e-6 absolute for |x * alpha| <= 1e4 (larger arguments fall back to libm). */
+/* exp, erf and sin as the vector bodies compute them are within: exp 2 ulp, elu 2e-7 of its result, erf-based gelu 2e-7 absolute of the input's
+ * magnitude, sin^2 1e-6 absolute for |x * alpha| <= 1e4 (larger arguments fall back to libm). */
 
 #endif
