@@ -51,6 +51,9 @@ typedef struct pl_pack_map {
  * data + panel * panel_bytes. The source's type is the matrix's, or F32 F16 BF16 into F32. */
 void pl_pack(const pl_matrix *matrix, uint8_t *data, pl_type source_type, const void *source, const pl_pack_map *map, int first, int last);
 
+/* Row `row` [cols] of a matrix, packed or not, as float32: embeddings out of a head that is tied to them. */
+void pl_matrix_row(const pl_matrix *matrix, int row, float *out);
+
 /* `values` consecutive values of any type but I32 to float32, exactly as ggml reads them (products and sums not fused). */
 void pl_dequantize(pl_type type, const void *source, int64_t values, float *out);
 
