@@ -2,6 +2,7 @@
 
 #include "output.h"
 #include "say_voice.h"
+#include "voice_store.h"
 
 #include <string.h>
 #include <sys/random.h>
