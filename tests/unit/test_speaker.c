@@ -334,66 +334,162 @@ static void memory_is_linear_and_kept(void **state)
     assert_int_equal(limited.held, 0);
 }
 
-/* ------------------------------------------------------------------ weight types */
+/* ------------------------------------------------------------------ weight types, other shapes */
 
-/* The same values as 8-bit blocks of 32 where rows are whole blocks, else as float32 or half floats. */
-static void convert(encoder *e, pl_tensor *t)
+/* Whole blocks in every row, two groups, and more channels behind the blocks than in them. */
+static const pl_speaker_shape odd_shape = {.channels = 64, .mfa_channels = 256, .attention_channels = 64, .se_channels = 32, .scale = 2, .mels = 128};
+enum { ODD_LENGTH = 32 };
+
+/* `values` to a type; blocks of 4 bits are random with a fixed scale. */
+static pl_tensor tensor_of(pl_arena *arena, pl_type type, const float *values, int64_t count, test_random *random)
 {
-    int64_t count = pl_tensor_values(t);
-    float *values = PL_NEW_ARRAY(&e->arena, float, count);
-    pl_dequantize(t->type, t->data, count, values);
-    bool blocks = t->rank == 3 && t->shape[2] == 1 && t->shape[1] % 32 == 0;
-    t->type = blocks ? PL_Q8_0 : t->rank == 3 ? PL_F16 : PL_F32;
-    t->bytes = pl_row_bytes(t->type, count);
-    void *data = PL_NEW_ARRAY(&e->arena, uint8_t, t->bytes);
-    pl_quantize(t->type, values, count, data);
-    t->data = data;
+    pl_tensor t = {.type = type, .rank = 1, .shape = {count}, .bytes = pl_row_bytes(type, count)};
+    uint8_t *data = PL_NEW_ARRAY(arena, uint8_t, t.bytes);
+    t.data = data;
+    if (type != PL_Q4_0) {
+        pl_quantize(type, values, count, data);
+        return t;
+    }
+    for (size_t i = 0; i < t.bytes; i++)
+        data[i] = (uint8_t)test_next(random);
+    uint16_t scale = pl_float_to_half(0.01f);
+    for (size_t i = 0; i < t.bytes; i += 18)
+        memcpy(data + i, &scale, sizeof scale);
+    return t;
 }
 
-/* And back to float32, exactly. */
-static void expand(encoder *e, pl_tensor *t)
+static pl_conv_tensors layer_of(pl_arena *arena, pl_type type, int out, int in, int taps, test_random *random)
 {
-    int64_t count = pl_tensor_values(t);
-    float *values = PL_NEW_ARRAY(&e->arena, float, count);
-    pl_dequantize(t->type, t->data, count, values);
-    *t = (pl_tensor){.type = PL_F32, .rank = t->rank, .data = values, .bytes = (size_t)count * sizeof *values};
+    int64_t count = (int64_t)out * in * taps;
+    float *values = PL_NEW_ARRAY(arena, float, count), *bias = PL_NEW_ARRAY(arena, float, out);
+    for (int64_t i = 0; i < count; i++)
+        values[i] = test_float(random, 1.5f / sqrtf((float)(in * taps)));
+    for (int i = 0; i < out; i++)
+        bias[i] = test_float(random, 0.1f);
+    pl_conv_tensors layer = {tensor_of(arena, type, values, count, random), tensor_of(arena, PL_F32, bias, out, random)};
+    layer.weight.rank = 3;
+    layer.weight.shape[0] = out;
+    layer.weight.shape[1] = in;
+    layer.weight.shape[2] = taps;
+    return layer;
 }
 
-static int each_weight(encoder *e, void (*change)(encoder *e, pl_tensor *t))
+static pl_speaker_tensors tensors_of(pl_arena *arena, pl_type type, const pl_speaker_shape *s)
 {
-    pl_speaker_tensors *all = &e->tensors.speaker;
-    pl_conv_tensors *first = (pl_conv_tensors *)(void *)all;
-    int changed = 0;
-    for (size_t i = 0; i < sizeof *all / sizeof *first; i++)
-        if (first[i].weight.data) {
-            pl_tensor kept = first[i].weight;
-            change(e, &first[i].weight);
-            memcpy(first[i].weight.shape, kept.shape, sizeof kept.shape);
-            changed += first[i].weight.type == PL_Q8_0;
-        }
-    return changed;
+    test_random r = {type};
+    int channels = s->channels, group = channels / s->scale;
+    pl_speaker_tensors t = {.conv0 = layer_of(arena, type, channels, s->mels, 5, &r)};
+    for (int i = 0; i < PL_SPEAKER_BLOCKS; i++) {
+        t.blocks[i].tdnn1 = layer_of(arena, type, channels, channels, 1, &r);
+        t.blocks[i].tdnn2 = layer_of(arena, type, channels, channels, 1, &r);
+        for (int j = 0; j < s->scale - 1; j++)
+            t.blocks[i].res[j] = layer_of(arena, type, group, group, 3, &r);
+        t.blocks[i].se1 = layer_of(arena, type, s->se_channels, channels, 1, &r);
+        t.blocks[i].se2 = layer_of(arena, type, channels, s->se_channels, 1, &r);
+    }
+    t.mfa = layer_of(arena, type, s->mfa_channels, PL_SPEAKER_BLOCKS * channels, 1, &r);
+    t.asp_tdnn = layer_of(arena, type, s->attention_channels, 3 * s->mfa_channels, 1, &r);
+    t.asp_conv = layer_of(arena, type, s->mfa_channels, s->attention_channels, 1, &r);
+    t.fc = layer_of(arena, type, ODD_LENGTH, 2 * s->mfa_channels, 1, &r);
+    return t;
 }
 
-/* Quantised weights mean what their blocks say: the same vector as with the dequantised values. `load` rounds no activation, although the compute
- * asks for 8-bit ones. */
+/* The same values in float32. */
+static pl_speaker_tensors expanded(pl_arena *arena, const pl_speaker_tensors *tensors)
+{
+    pl_speaker_tensors all = *tensors;
+    pl_conv_tensors *layers = (pl_conv_tensors *)(void *)&all; /* it holds nothing else */
+    for (size_t i = 0; i < sizeof all / sizeof *layers; i++) {
+        pl_tensor *t = &layers[i].weight;
+        if (!t->data)
+            continue;
+        int64_t count = pl_tensor_values(t);
+        float *values = PL_NEW_ARRAY(arena, float, count);
+        pl_dequantize(t->type, t->data, count, values);
+        t->type = PL_F32;
+        t->data = values;
+        t->bytes = (size_t)count * sizeof *values;
+    }
+    return all;
+}
+
+typedef struct tapped {
+    float *blocks[PL_SPEAKER_BLOCKS], *mfa; /* [frames][width] */
+    int64_t mfa_count;
+} tapped;
+
+static void keep_blocks(void *context, const char *name, char type, const void *data, const int64_t *shape, int rank)
+{
+    (void)type, (void)rank;
+    tapped *t = context;
+    size_t count = (size_t)shape[0] * (size_t)(rank == 2 ? shape[1] : 1);
+    if (strlen(name) == 6 && memcmp(name, "block", 5) == 0 && name[5] > '0')
+        memcpy(t->blocks[name[5] - '1'], data, count * sizeof(float));
+    if (strcmp(name, "mfa") == 0) {
+        memcpy(t->mfa + t->mfa_count, data, count * sizeof(float));
+        t->mfa_count += (int64_t)count;
+    }
+}
+
+static void run_tensors(encoder *e, const pl_speaker_tensors *t, int64_t frames, float *vector, const pl_tap *tap)
+{
+    parley_error error;
+    spectrum s = made_up(frames);
+    need(pl_speaker_load(&e->loader, &odd_shape, t, &e->speaker, &error), &error);
+    assert_int_equal(pl_speaker_length(e->speaker), ODD_LENGTH);
+    need(pl_speaker_run(&e->compute, e->speaker, s.values, frames, vector, tap, &error), &error);
+    free(s.values);
+}
+
+/* Quantised weights mean what their blocks say: the same vector as with the dequantised values. No activation is rounded, although the compute asks
+ * for 8-bit ones. */
 static void weight_types_are_read(void **state)
 {
     (void)state;
-    float quantized[128], plain[128];
+    static const pl_type types[] = {PL_F32, PL_F16, PL_BF16, PL_Q8_0, PL_Q4_0};
     encoder *e = open_tensors("voice_a", PARLEY_CPU_BEST, 2, NULL);
-    int blocks = each_weight(e, convert);
-    load(e);
-    run_made_up(e, 200, quantized);
-    each_weight(e, expand);
-    load(e);
-    run_made_up(e, 200, plain);
-    float largest = 0;
-    for (int i = 0; i < pl_speaker_length(e->speaker); i++)
-        largest = fmaxf(largest, fabsf(plain[i]));
-    for (int i = 0; i < pl_speaker_length(e->speaker); i++)
-        if (!(fabsf(quantized[i] - plain[i]) <= 1e-5f * largest))
-            fail_msg("entry %d: %.9g, expected %.9g", i, (double)quantized[i], (double)plain[i]);
-    assert_true(blocks >= 1);
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        float vector[ODD_LENGTH], plain[ODD_LENGTH], largest = 0;
+        pl_speaker_tensors t = tensors_of(&e->arena, types[i], &odd_shape), values = expanded(&e->arena, &t);
+        run_tensors(e, &t, 200, vector, NULL);
+        run_tensors(e, &values, 200, plain, NULL);
+        for (int k = 0; k < ODD_LENGTH; k++)
+            largest = fmaxf(largest, fabsf(plain[k]));
+        for (int k = 0; k < ODD_LENGTH; k++)
+            if (!(fabsf(vector[k] - plain[k]) <= 1e-5f * largest))
+                fail_msg("%s, entry %d: %.9g, expected %.9g", pl_type_info(types[i])->name, k, (double)vector[k], (double)plain[k]);
+    }
+    close_encoder(e);
+}
+
+static double mfa_of(const pl_conv_tensors *layer, const tapped *kept, int64_t t, int row)
+{
+    const float *w = layer->weight.data, *bias = layer->bias.data;
+    int channels = odd_shape.channels, width = PL_SPEAKER_BLOCKS * channels;
+    double sum = (double)bias[row];
+    for (int i = 0; i < width; i++)
+        sum += (double)w[row * width + i] * (double)kept->blocks[i / channels][t * channels + i % channels];
+    return fmax(sum, 0);
+}
+
+/* The layer behind the blocks is wider than they are together, and takes their place. */
+static void wide_aggregation(void **state)
+{
+    (void)state;
+    enum { FRAMES = 1500 };
+    encoder *e = open_tensors("voice_a", PARLEY_CPU_BEST, 2, NULL);
+    pl_speaker_tensors t = tensors_of(&e->arena, PL_F32, &odd_shape);
+    tapped kept = {.mfa = PL_NEW_ARRAY(&e->arena, float, FRAMES *odd_shape.mfa_channels)};
+    for (int i = 0; i < PL_SPEAKER_BLOCKS; i++)
+        kept.blocks[i] = PL_NEW_ARRAY(&e->arena, float, FRAMES *odd_shape.channels);
+    float vector[ODD_LENGTH];
+    run_tensors(e, &t, FRAMES, vector, &(pl_tap){keep_blocks, &kept});
+    assert_int_equal(kept.mfa_count, FRAMES * odd_shape.mfa_channels);
+    for (int64_t i = 0; i < kept.mfa_count; i += 7) {
+        double expected = mfa_of(&t.mfa, &kept, i / odd_shape.mfa_channels, (int)(i % odd_shape.mfa_channels));
+        if (!(fabs((double)kept.mfa[i] - expected) <= 1e-5 * (1 + expected)))
+            fail_msg("value %lld: %.9g, expected %.9g", (long long)i, (double)kept.mfa[i], expected);
+    }
     close_encoder(e);
 }
 
@@ -475,9 +571,10 @@ static void refused_memory_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stored_cases_at_every_level), cmocka_unit_test(threads_do_not_matter),  cmocka_unit_test(long_sounds_are_pooled_as_a_whole),
-        cmocka_unit_test(memory_is_linear_and_kept),   cmocka_unit_test(weight_types_are_read),  cmocka_unit_test(too_few_frames_are_refused),
-        cmocka_unit_test(bad_values_are_reported),     cmocka_unit_test(bad_groups_are_refused), cmocka_unit_test(refused_memory_is_reported),
+        cmocka_unit_test(stored_cases_at_every_level), cmocka_unit_test(threads_do_not_matter),   cmocka_unit_test(long_sounds_are_pooled_as_a_whole),
+        cmocka_unit_test(memory_is_linear_and_kept),   cmocka_unit_test(weight_types_are_read),   cmocka_unit_test(wide_aggregation),
+        cmocka_unit_test(too_few_frames_are_refused),  cmocka_unit_test(bad_values_are_reported), cmocka_unit_test(bad_groups_are_refused),
+        cmocka_unit_test(refused_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
