@@ -117,8 +117,10 @@ static void talker_defaults(reader *r)
 
 /* qts files hold neither type nor size: speakers make custom_voice, a speaker encoder makes base. The size matters for instructions alone, and
  * only the small model has a predictor as wide as its talker. */
-static void deduce_kind(tts_config *config)
+static void deduce_kind(tts_config *config, tts_dialect dialect)
 {
+    if (dialect == TTS_HF && *config->model_type) /* an empty size has a meaning of its own there: it takes no instructions */
+        return;
     if (!*config->model_type)
         config->model_type = config->n_speakers > 0 ? "custom_voice" : config->has_speaker_encoder ? "base" : "voice_design";
     if (!*config->model_size && config->predictor.width > 0)
@@ -398,7 +400,7 @@ parley_status pl_tts_config_read(tts_files *files, tts_config *config, parley_er
     PL_TRY(check_pair(&r));
     if (!files->part[TTS_TALKER])
         return PARLEY_OK;
-    deduce_kind(config);
+    deduce_kind(config, files->part[TTS_TALKER]->dialect);
     config->xvector_length = strcmp(config->model_type, "base") == 0 ? config->talker.width : 0;
     return PARLEY_OK;
 }
