@@ -20,15 +20,15 @@ static const char ending[] = ".voice";
 
 /* ------------------------------------------------------------------ key */
 
-/* A file's stamp: another model under the same path, or the same path of another working directory, is another key. */
+/* A file's stamp: another model under the same path is another key, the same one under another path is not. */
 static void stamp(const char *folder, const char *name, cli_buffer *list)
 {
     cli_buffer path = {0};
     struct stat is;
     cli_appendf(&path, "%s/%s", folder, name);
     if (!path.failed && stat(path.data, &is) == 0 && S_ISREG(is.st_mode))
-        cli_appendf(list, "%s %lld %lld %lld.%09ld %llu\n", path.data, (long long)is.st_size, (long long)is.st_ino, (long long)is.st_mtim.tv_sec,
-                    is.st_mtim.tv_nsec, (unsigned long long)is.st_dev);
+        cli_appendf(list, "%s %llu %llu %lld %lld.%09ld\n", name, (unsigned long long)is.st_dev, (unsigned long long)is.st_ino, (long long)is.st_size,
+                    (long long)is.st_mtim.tv_sec, is.st_mtim.tv_nsec);
     cli_buffer_free(&path);
 }
 
@@ -68,24 +68,20 @@ static void stamp_folder(const char *folder, const char *end, cli_buffer *list)
 static void stamp_model(const char *path, cli_buffer *list)
 {
     struct stat is;
-    char *whole = realpath(path, NULL);
-    if (!whole || stat(whole, &is) != 0) {
-        free(whole);
-        return;
-    }
-    if (S_ISDIR(is.st_mode)) {
-        stamp_folder(whole, NULL, list);
-        cli_buffer codec = {0};
-        cli_appendf(&codec, "%s/speech_tokenizer", whole);
-        if (!codec.failed)
-            stamp_folder(codec.data, NULL, list);
-        cli_buffer_free(&codec);
+    cli_buffer folder = {0};
+    const char *slash = strrchr(path, '/');
+    if (stat(path, &is) == 0 && S_ISDIR(is.st_mode)) {
+        stamp_folder(path, NULL, list);
+        cli_appendf(&folder, "%s/speech_tokenizer", path);
+        if (!folder.failed)
+            stamp_folder(folder.data, NULL, list);
     } else {
-        cli_appendf(list, "%s\n", whole);
-        *strrchr(whole, '/') = 0;
-        stamp_folder(*whole ? whole : "/", ".gguf", list);
+        cli_appendf(&folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+        cli_appendf(list, "%s\n", slash ? slash + 1 : path);
+        if (!folder.failed)
+            stamp_folder(folder.data, ".gguf", list);
     }
-    free(whole);
+    cli_buffer_free(&folder);
 }
 
 parley_status cli_voice_cache_key(const cli_voice_source *source, char key[PARLEY_VOICE_HASH_TEXT], parley_error *error)

@@ -20,7 +20,7 @@ typedef struct cli_voice_source {
     bool codes;
 } cli_voice_source;
 
-/* The key: a hash of the samples, the model's identity and files (path, size, time of change), the processor level asked for, the version of the
+/* The key: a hash of the samples, the model's identity and files (inode, size, time of change), the processor level asked for, the version of the
  * library, and the rest of the source. */
 parley_status cli_voice_cache_key(const cli_voice_source *source, char key[PARLEY_VOICE_HASH_TEXT], parley_error *error);
 
