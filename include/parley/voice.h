@@ -61,6 +61,10 @@ PARLEY_API PARLEY_MUST_USE parley_status parley_voice_read_rvq(const parley_mode
 PARLEY_API PARLEY_MUST_USE parley_status parley_voice_write_rvq(const int32_t *codes, size_t frames, int32_t groups, int32_t codebook_size,
                                                                 void **bytes, size_t *size, parley_error *error);
 
+/* SHA-256 of bytes as 64 hexadecimal digits and a NUL: the hash of voice files, for callers that keep voices by what they were made from. */
+enum { PARLEY_VOICE_HASH_TEXT = 65 };
+PARLEY_API void parley_voice_hash(const void *bytes, size_t size, char text[PARLEY_VOICE_HASH_TEXT]);
+
 #ifdef __cplusplus
 }
 #endif
