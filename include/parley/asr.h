@@ -98,6 +98,7 @@ typedef struct parley_asr_result {
     parley_asr_times times;
 } parley_asr_result;
 
+/* What there is so far. */
 PARLEY_API void parley_asr_result_get(parley_asr *session, parley_asr_result *result);
 
 /* ------------------------------------------------------------------ alignment */
