@@ -16,7 +16,8 @@ typedef struct subcommand {
 
 static const subcommand subcommands[] = {
     {"say", "speak a text into a WAV file, or many texts into many", cli_say},
-    {"codec", "codes to sound (codec decode)", cli_codec},
+    {"voice", "voices from recordings, and the directory of voices", cli_voice},
+    {"codec", "codes to sound and back (codec decode, codec encode)", cli_codec},
     {"tokenize", "ids of a text", cli_tokenize},
     {"info", "what a model is; --check reads all of it", cli_info},
     {"bench", "time the stages of a model", cli_bench},
