@@ -357,6 +357,7 @@ static const fault faults[] = {
     {MAIN, "\"thinker_config\"", "\"other\"", PARLEY_MISSING, "'thinker_config.audio_config.num_mel_bins' is not there"},
     {MAIN, "\"n_window\"", "\"other\"", PARLEY_MISSING, "'thinker_config.audio_config.n_window' is not there"},
     {MAIN, "\"n_window_infer\"", "\"other\"", PARLEY_MISSING, "'thinker_config.audio_config.n_window_infer'"},
+    {MAIN, "\"n_window\": 50", "\"n_window\": 5000", PARLEY_FORMAT, "n_window' is 5000, 1 to 4096"},
     {MAIN, "\"n_window_infer\": 800", "\"n_window_infer\": 80", PARLEY_FORMAT, "attention window"},
     {MAIN, "\"audio_token_id\"", "\"other\"", PARLEY_MISSING, "'thinker_config.audio_token_id' is not there"},
     {MAIN, "\"tie_word_embeddings\"", "\"other\"", PARLEY_MISSING, "tie_word_embeddings"},
