@@ -29,7 +29,7 @@ typedef struct parley_audio {
     int32_t rate; /* of samples, Hz */
     int32_t source_rate, source_channels;
     uint64_t source_frames;     /* samples a channel in the source */
-    char source_format[48];     /* "WAV, signed 16 bit PCM", "raw s16le" */
+    char source_format[48];     /* "WAV, signed 16 bit PCM", "raw s16le"; after an error: "" when the bytes are no sound file of a known kind */
     parley_allocator allocator; /* that made `samples` */
 } parley_audio;
 
@@ -43,11 +43,13 @@ typedef struct parley_audio_stream {
 
 /* Whole input to memory. `name` (a path, "standard input") is used in error texts. Sound files are buffered whole before they are decoded.
  * Errors: IO; FORMAT (no sound file, or damaged: with the position in samples); UNSUPPORTED; LIMIT; ARGUMENT; MEMORY. An empty input (0 samples) is
- * no error here. */
+ * no error here, but 0 bytes are no sound file. The error's position is the sample where decoding stopped, or the byte in a damaged header or page; the
+ * text tells which. Channels of a file: 1 to 1,024; its rate as in the options. Bytes of a sound file: at most 1,536,000 a second of max_seconds and
+ * 64 MiB, never more than 4 GiB. MP3 has no checksums: damage inside is heard, not seen; MP3 and Ogg files may end early (at a page). */
 PARLEY_API PARLEY_MUST_USE parley_status parley_audio_read(const char *name, const parley_audio_stream *stream, const parley_audio_options *options,
                                                            parley_audio *audio, parley_error *error);
 
-/* The same from bytes in memory, and from a file. */
+/* The same from bytes in memory, and from a regular file (anything else is UNSUPPORTED: it could keep the caller waiting). MISSING: no such file. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_audio_read_memory(const char *name, const void *data, size_t size,
                                                                   const parley_audio_options *options, parley_audio *audio, parley_error *error);
 PARLEY_API PARLEY_MUST_USE parley_status parley_audio_read_file(const char *path, const parley_audio_options *options, parley_audio *audio,

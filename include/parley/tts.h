@@ -47,6 +47,10 @@ typedef struct parley_sampling {
  * The data is valid during the call only. Taps do not change results. */
 typedef void (*parley_tap_fn)(void *context, const char *name, char type, const void *data, const int64_t *shape, int rank);
 
+/* A reference that has gone through the codec: the state in which the codec begins after it. Sessions with the same reference share one and save the
+ * decoding of its frames. Immutable, shared by threads. */
+typedef struct parley_reference parley_reference;
+
 typedef struct parley_tts_options {
     size_t size; /* sizeof(parley_tts_options) */
     /* voice: a speaker of the model, or a vector, or nothing */
@@ -55,7 +59,8 @@ typedef struct parley_tts_options {
     size_t xvector_length;
     const int32_t *ref_codes; /* [ref_frames][groups] of the reference (with ref_text and xvector); NULL: none */
     size_t ref_frames;
-    const char *ref_text; /* transcript of the reference */
+    const char *ref_text;              /* transcript of the reference */
+    const parley_reference *reference; /* of the same codes, to save time; NULL: none */
     /* text */
     const char *language; /* name of any case, or "auto" (default) */
     const char *instruct; /* how to speak; NULL: none. Without effect where the model takes none (logged as a warning). */
@@ -83,6 +88,12 @@ typedef struct parley_tts_options {
 
 /* Defaults of this model. */
 PARLEY_API void parley_tts_options_init(const parley_model *model, parley_tts_options *options);
+
+/* Decodes reference codes [frames][groups] once and keeps the codec's state (about 40 MB at the published size). Close it after the sessions that use
+ * it and before the model. Errors: STATE (no codec), ARGUMENT (codes), MEMORY. */
+PARLEY_API PARLEY_MUST_USE parley_status parley_reference_open(const parley_model *model, const int32_t *codes, size_t frames,
+                                                               parley_reference **reference, parley_error *error);
+PARLEY_API void parley_reference_close(parley_reference *reference);
 
 /* Makes a session. The options and all they point to are copied. Errors: ARGUMENT (naming what there is to choose from), LIMIT, STATE (the model
  * cannot speak), MEMORY. */

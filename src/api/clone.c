@@ -36,3 +36,18 @@ parley_status parley_codec_encode(const parley_model *model, const float *pcm, s
     PL_TRY(complete(model, pcm, samples, codes && frames ? codes : NULL, options, &o, error));
     return model->family->tts->codec_encode(model->state, pcm, samples, &o, codes, frames, error);
 }
+
+parley_status parley_reference_open(const parley_model *model, const int32_t *codes, size_t frames, parley_reference **reference, parley_error *error)
+{
+    if (!model || !codes || !reference)
+        return pl_fail(error, PARLEY_ARGUMENT, "%s is NULL", !model ? "model" : !codes ? "codes" : "reference");
+    if (!model->family->tts)
+        return pl_fail(error, PARLEY_STATE, "a model of the family %s does not speak", model->family->name);
+    return model->family->tts->reference_open(model->state, codes, frames, reference, error);
+}
+
+void parley_reference_close(parley_reference *reference)
+{
+    if (reference)
+        reference->ops->reference_close(reference);
+}

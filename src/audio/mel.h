@@ -22,10 +22,14 @@ typedef struct pl_mel_shape {
 
 typedef struct pl_mel pl_mel; /* tables; immutable */
 
+/* Errors: ARGUMENT (a shape that cannot be), MEMORY. */
 parley_status pl_mel_open(const parley_allocator *allocator, const pl_mel_shape *shape, pl_mel **mel, parley_error *error);
 void pl_mel_close(pl_mel *mel);
 
-/* Frames of `samples`; 0 when there are too few for the reflection. */
+/* Weight of a bin of the spectrum in a band. */
+float pl_mel_weight(const pl_mel *mel, int bin, int band);
+
+/* Frames of `samples`; 0 when there are too few for the reflection, which needs more than `padding`. */
 int64_t pl_mel_frames(const pl_mel *mel, int64_t samples);
 
 /* pcm -> out [frames][bands]. Spread over the pool; results do not depend on it. `scratch` holds what the frames need. MEMORY. */

@@ -73,6 +73,9 @@ void pl_codec_state_close(pl_codec_state *state);
 /* Back to silence before the first frame; memory is kept. */
 void pl_codec_state_reset(pl_codec_state *state);
 
+/* Makes `to` (of the same decoder) go on where `from` stands. MEMORY. */
+parley_status pl_codec_state_copy(pl_codec_state *to, const pl_codec_state *from, parley_error *error);
+
 /* Bytes that a state holds (its memory does not grow with the number of frames). */
 uint64_t pl_codec_state_bytes(const pl_codec_state *state);
 

@@ -25,6 +25,17 @@ static parley_status divide_rows(pl_loader *loader, const pl_tensor *usage, int 
     return PARLEY_OK;
 }
 
+parley_status pl_codec_codebook_rows(pl_loader *loader, int size, int width, const pl_tensor *sums, const pl_tensor *usage, float *rows,
+                                     parley_error *error)
+{
+    pl_dequantize(sums->type, sums->data, (int64_t)size * width, rows);
+    if (usage->data)
+        PL_TRY(divide_rows(loader, usage, size, width, rows, error));
+    if (loader->done)
+        loader->done(loader->context, sums);
+    return PARLEY_OK;
+}
+
 static parley_status load_codebook(pl_loader *loader, const pl_codec_shape *shape, const pl_tensor *sums, const pl_tensor *usage,
                                    const float **codebook, parley_error *error)
 {
@@ -32,11 +43,7 @@ static parley_status load_codebook(pl_loader *loader, const pl_codec_shape *shap
     float *rows = pl_arena_alloc_raw(loader->arena, count, sizeof *rows);
     if (!rows)
         return pl_fail_memory(error, "a codebook");
-    pl_dequantize(sums->type, sums->data, (int64_t)count, rows);
-    if (usage->data)
-        PL_TRY(divide_rows(loader, usage, shape->codebook_size, shape->codebook_width, rows, error));
-    if (loader->done)
-        loader->done(loader->context, sums);
+    PL_TRY(pl_codec_codebook_rows(loader, shape->codebook_size, shape->codebook_width, sums, usage, rows, error));
     loader->packed_bytes += count * sizeof *rows;
     *codebook = rows;
     return PARLEY_OK;

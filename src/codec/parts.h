@@ -65,6 +65,10 @@ static inline float *codec_fresh(const codec_rows *rows)
 /* The last rows of the past and the `n` new ones become the past. */
 void pl_codec_rows_keep(const codec_rows *rows, int n);
 
+/* Final rows of a codebook, [size][width]; usage->data NULL: `sums` holds them. */
+parley_status pl_codec_codebook_rows(pl_loader *loader, int size, int width, const pl_tensor *sums, const pl_tensor *usage, float *rows,
+                                     parley_error *error);
+
 enum { CODEC_MAX_ROWS = 3 + PL_CODEC_MAX_RATES * (3 + PL_CODEC_UNITS) };
 
 struct pl_codec_state {

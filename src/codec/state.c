@@ -141,6 +141,13 @@ void pl_codec_state_reset(pl_codec_state *state)
     pl_kv_truncate(&state->kv, 0);
 }
 
+parley_status pl_codec_state_copy(pl_codec_state *to, const pl_codec_state *from, parley_error *error)
+{
+    for (int i = 0; i < from->n_all; i++)
+        memcpy(to->all[i]->data, from->all[i]->data, (size_t)from->all[i]->history * (size_t)from->all[i]->width * sizeof(float));
+    return pl_kv_copy(&to->kv, &from->kv, error);
+}
+
 uint64_t pl_codec_state_bytes(const pl_codec_state *state)
 {
     return sizeof *state + state->arena.held + state->kv.bytes;

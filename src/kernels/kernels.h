@@ -51,6 +51,9 @@ typedef struct pl_pack_map {
  * data + panel * panel_bytes. The source's type is the matrix's, or F32 F16 BF16 into F32. */
 void pl_pack(const pl_matrix *matrix, uint8_t *data, pl_type source_type, const void *source, const pl_pack_map *map, int first, int last);
 
+/* Row `row` [cols] of a matrix, packed or not, as float32: embeddings out of a head that is tied to them. */
+void pl_matrix_row(const pl_matrix *matrix, int row, float *out);
+
 /* `values` consecutive values of any type but I32 to float32, exactly as ggml reads them (products and sums not fused). */
 void pl_dequantize(pl_type type, const void *source, int64_t values, float *out);
 
@@ -116,8 +119,9 @@ typedef struct pl_kernels {
     void (*attend)(const pl_attend *a);
     void (*silu_mul)(const float *gate, const float *up, int64_t n, float *y); /* y = gate / (1 + exp(-gate)) * up */
     void (*silu)(float *x, int64_t n);
-    void (*gelu)(float *x, int64_t n);                                                     /* erf form */
-    void (*add)(float *y, const float *x, int64_t n);                                      /* y += x */
+    void (*gelu)(float *x, int64_t n);                /* erf form */
+    void (*elu)(const float *x, int64_t n, float *y); /* y = x above 0, else exp(x) - 1 (no cancellation near 0); y may be x */
+    void (*add)(float *y, const float *x, int64_t n); /* y += x */
     void (*add_scaled)(float *y, const float *x, const float *scale, int width, int rows); /* y[r][i] += scale[i] * x[r][i] */
     /* y[t][c] = x + inv_beta[c] * sin^2(x * alpha[c]); y may be x. */
     void (*snake)(const float *x, const float *alpha, const float *inv_beta, int width, int64_t rows, float *y);
@@ -130,14 +134,14 @@ typedef struct pl_kernels {
 /* Bytes of scratch that gemm needs. */
 size_t pl_gemm_scratch(void);
 
-/* Whether products of 8-bit activations are faster than float32 at this level: it has instructions for them. Elsewhere they work, but cost more than they
- * save (bench/LOG.md), so float32 is the default there. */
+/* Whether products of 8-bit activations are faster than float32 at this level: it has instructions for them. Elsewhere they work, but cost more than
+ * they save (bench/LOG.md), so float32 is the default there. */
 bool pl_int8_pays(parley_cpu level);
 
 /* The table of a level that pl_cpu_has(); levels of another architecture give NULL. */
 const pl_kernels *pl_kernels_for(parley_cpu level);
 
-/* exp, erf and sin as the vector bodies compute them are within: exp 2 ulp, erf-based gelu 2e-7 absolute of the input's magnitude,
- * sin^2 1e-6 absolute for |x * alpha| <= 1e4 (larger arguments fall back to libm). */
+/* exp, erf and sin as the vector bodies compute them are within: exp 2 ulp, elu 2e-7 of its result, erf-based gelu 2e-7 absolute of the input's
+ * magnitude, sin^2 1e-6 absolute for |x * alpha| <= 1e4 (larger arguments fall back to libm). */
 
 #endif

@@ -101,3 +101,42 @@ void pl_pack(const pl_matrix *matrix, uint8_t *data, pl_type source_type, const 
             pack_bf16((void *)out, source, map, &rows);
     }
 }
+
+/* ------------------------------------------------------------------ reading back */
+
+static float element_of(const pl_matrix *m, const uint8_t *panel, int row, int column)
+{
+    size_t at = (size_t)column * PL_PANEL + (size_t)row;
+    if (m->type == PL_F32) {
+        float value;
+        memcpy(&value, panel + at * sizeof value, sizeof value);
+        return value;
+    }
+    uint16_t word;
+    memcpy(&word, panel + at * sizeof word, sizeof word);
+    return m->type == PL_F16 ? pl_half_to_float(word) : float_of_bf16(word);
+}
+
+static void q8_row(const pl_matrix *m, const uint8_t *panel, int row, float *out)
+{
+    const uint8_t *scales = panel + (size_t)(m->cols / BLOCK) * BLOCK_QUANTS;
+    for (int k = 0; k < m->cols; k++) {
+        uint16_t half;
+        int b = k / BLOCK, inside = k % BLOCK;
+        memcpy(&half, scales + ((size_t)b * PL_PANEL + (size_t)row) * 2, 2);
+        int q = (int)panel[(size_t)b * BLOCK_QUANTS + (size_t)(inside / 4 * 64 + row * 4 + inside % 4)] - 128;
+        out[k] = pl_half_to_float(half) * (float)q;
+    }
+}
+
+void pl_matrix_row(const pl_matrix *matrix, int row, float *out)
+{
+    const uint8_t *panel = matrix->data + (size_t)(row / PL_PANEL) * matrix->panel_bytes;
+    if (!pl_type_is_packed(matrix->type))
+        pl_dequantize(matrix->type, matrix->data + (size_t)row * pl_row_bytes(matrix->type, matrix->cols), matrix->cols, out);
+    else if (matrix->type == PL_Q8_0)
+        q8_row(matrix, panel, row % PL_PANEL, out);
+    else
+        for (int k = 0; k < matrix->cols; k++)
+            out[k] = element_of(matrix, panel, row % PL_PANEL, k);
+}

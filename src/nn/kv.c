@@ -101,6 +101,21 @@ parley_status pl_kv_copy_prefix(pl_kv *to, const pl_kv *from, int64_t length, pa
     return PARLEY_OK;
 }
 
+parley_status pl_kv_copy(pl_kv *to, const pl_kv *from, parley_error *error)
+{
+    pl_kv_truncate(to, 0);
+    PL_TRY(pl_kv_reserve(to, from->used * PL_KV_BLOCK < from->shape.limit ? from->used * PL_KV_BLOCK : from->shape.limit, error));
+    for (int64_t i = from->used - 1; i >= 0; i--)
+        if (from->blocks[i]) {
+            memcpy(to->blocks[i], from->blocks[i], to->block_bytes);
+        } else {
+            to->spare[to->n_spare++] = to->blocks[i];
+            to->blocks[i] = NULL;
+        }
+    to->length = from->length;
+    return PARLEY_OK;
+}
+
 void pl_kv_drop_before(pl_kv *kv, int64_t position)
 {
     int64_t end = position / PL_KV_BLOCK;

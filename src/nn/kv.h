@@ -36,6 +36,9 @@ void pl_kv_truncate(pl_kv *kv, int64_t length);
 /* Makes `to` begin with the first `length` positions of `from` (same shape, none of them dropped). */
 parley_status pl_kv_copy_prefix(pl_kv *to, const pl_kv *from, int64_t length, parley_error *error);
 
+/* Makes `to` a copy of `from` (same shape), dropped blocks included. */
+parley_status pl_kv_copy(pl_kv *to, const pl_kv *from, parley_error *error);
+
 /* Positions before this one are not needed again: whole blocks of them are reused. */
 void pl_kv_drop_before(pl_kv *kv, int64_t position);
 

@@ -143,12 +143,15 @@ static parley_status take_added(builder *b)
         if (!pl_add_size(bytes, b->v->added[i].content.length, &bytes))
             return no_memory(b);
     b->added = PL_NEW_ARRAY(&b->temporary, const pl_span *, b->t->size);
-    if (!b->added || !pl_added_init(&b->t->added, &b->t->arena, bytes))
+    b->t->special = PL_NEW_ARRAY(&b->t->arena, uint8_t, b->t->size / 8 + 1);
+    if (!b->added || !b->t->special || !pl_added_init(&b->t->added, &b->t->arena, bytes))
         return no_memory(b);
     for (size_t i = 0; i < b->v->n_added; i++) {
         const pl_added_token *token = &b->v->added[i];
         PL_TRY(check_added(b, token));
         b->added[token->id] = &token->content;
+        if (token->special)
+            b->t->special[token->id / 8] |= (uint8_t)(1 << token->id % 8);
         if (!pl_added_put(&b->t->added, token->content, token->id))
             return pl_fail(b->error, PARLEY_FORMAT, "two added tokens are spelled '%.*s': ids %d and %d", pl_shown(token->content),
                            token->content.text, (int)pl_added_find(&b->t->added, token->content), (int)token->id);
@@ -334,4 +337,9 @@ int32_t pl_tokenizer_size(const pl_tokenizer *tokenizer)
 pl_span pl_token_bytes(const pl_tokenizer *tokenizer, int32_t id)
 {
     return id >= 0 && (uint32_t)id < tokenizer->size ? bytes_of(tokenizer, (uint32_t)id) : (pl_span){"", 0};
+}
+
+bool pl_token_is_special(const pl_tokenizer *tokenizer, int32_t id)
+{
+    return id >= 0 && (uint32_t)id < tokenizer->size && (tokenizer->special[id / 8] >> id % 8 & 1);
 }

@@ -16,6 +16,7 @@ struct pl_tokenizer {
     uint32_t byte_tokens[256];
     pl_merges merges;
     pl_added added;
+    uint8_t *special; /* [size / 8 + 1] bits: added tokens that are marked special */
 };
 
 #define PL_NO_TOKEN UINT32_MAX

@@ -511,6 +511,46 @@ static const char *check_ranges(const pl_kernels *k)
     return fault;
 }
 
+static const char *check_elu_values(const pl_kernels *k, float *x, int n)
+{
+    float *y = exact((size_t)n * sizeof *y);
+    const char *fault = NULL;
+    k->elu(x, n, y);
+    for (int i = 0; i < n && !fault; i++) {
+        double want = x[i] > 0.0f ? (double)x[i] : expm1((double)x[i]);
+        fault = near_enough("elu", n, i, y[i], want, 2e-7 * fabs(want));
+    }
+    k->elu(x, n, x); /* in place */
+    if (!fault && memcmp(x, y, (size_t)n * sizeof *y) != 0)
+        fault = "elu: other bits in place";
+    free(y);
+    return fault;
+}
+
+/* All lengths; a fine sweep of either side of 0; tiny values, which must not cancel; the ends. */
+static const char *check_elu(const pl_kernels *k)
+{
+    enum { STEPS = 20000 };
+    float *sweep = exact(2 * STEPS * sizeof *sweep);
+    const char *fault = NULL;
+    for (int l = 0; l < LENGTHS && !fault; l++) {
+        float *x = random_floats((size_t)lengths[l], l % 2 ? 30.0f : 2.0f);
+        fault = check_elu_values(k, x, lengths[l]);
+        free(x);
+    }
+    for (int i = 0; i < STEPS; i++) {
+        sweep[i] = ((float)i - STEPS * 0.75f) * 0.0008f;
+        sweep[STEPS + i] = -ldexpf(1.0f + (float)i / STEPS, -(i % 100));
+    }
+    fault = fault ? fault : check_elu_values(k, sweep, 2 * STEPS);
+    free(sweep);
+    float ends[] = {-1e30f, -INFINITY, -25.5f, 1e30f, INFINITY, NAN, 0.0f};
+    k->elu(ends, 7, ends);
+    if (!fault && (ends[0] != -1.0f || ends[1] != -1.0f || ends[2] != -1.0f || ends[3] != 1e30f || !isinf(ends[4]) || !isnan(ends[5])))
+        fault = "elu: wrong at the ends";
+    return !fault && ends[6] != 0.0f ? "elu: wrong at 0" : fault;
+}
+
 static const char *check_snake(const pl_kernels *k)
 {
     static const float scales[] = {1.0f, 10.0f, 1000.0f, 9999.0f, 3e5f};
@@ -667,6 +707,7 @@ static const struct {
     {"attend", check_attend},
     {"activations", check_activations},
     {"ranges", check_ranges},
+    {"elu", check_elu},
     {"snake", check_snake},
     {"norms", check_norms},
     {"rope", check_rope},

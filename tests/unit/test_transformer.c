@@ -548,7 +548,8 @@ static void test_blocks_see_themselves_only(void **state)
         pl_tokens tokens = {&own, count};
         pl_forward f = {.x = x, .sequences = &tokens, .n_sequences = 1, .out = alone};
         assert_int_equal(pl_transformer_forward(&n.compute, &n.t, &f, NULL), PARLEY_OK);
-        same_rows(&n, whole + start * width, alone, count, "a block alone");
+        for (int i = 0; i < count * width; i++) /* not bit-equal: the softmax walks absolute positions in runs of 64 */
+            assert_true(fabsf(whole[start * width + i] - alone[i]) < 2e-6f);
     }
     for (int i = 0; i < BLOCK; i++)
         input_row(&n, 9, i, x + i * width);

@@ -82,6 +82,42 @@ static void test_codes_without_pcm(void **state)
     free_speech(&without);
 }
 
+/* A reference that went through the codec beforehand changes nothing but the time; another one is refused. */
+static void test_shared_reference(void **state)
+{
+    (void)state;
+    enum { REF = 40, GROUPS = 16 };
+    static float vector[32];
+    int32_t codes[REF * GROUPS];
+    for (int i = 0; i < REF * GROUPS; i++)
+        codes[i] = i * 31 % 64;
+    for (int i = 0; i < 32; i++)
+        vector[i] = 0.01f * (float)i;
+    parley_model *model = open_model(MODEL("tts_a_base"), NULL, 2, NULL);
+    parley_reference *reference = NULL;
+    parley_error error = {0};
+    check_ok(parley_reference_open(model, codes, REF, &reference, &error), &error);
+    parley_tts_options o = plain_options(model, 9);
+    o.xvector = vector;
+    o.xvector_length = 32;
+    o.ref_codes = codes;
+    o.ref_frames = REF;
+    o.ref_text = "so it was";
+    speech own = speak(model, &o, text);
+    o.reference = reference;
+    for (int i = 0; i < 2; i++) {
+        speech shared = speak(model, &o, text);
+        same_speech(&own, &shared);
+        free_speech(&shared);
+    }
+    codes[7] ^= 1;
+    parley_tts *session = NULL;
+    assert_int_equal(parley_tts_open(model, &o, &session, &error), PARLEY_ARGUMENT);
+    free_speech(&own);
+    parley_reference_close(reference);
+    parley_model_close(model);
+}
+
 /* ------------------------------------------------------------------ batches */
 
 enum { ROWS = 8 };
@@ -530,6 +566,7 @@ int main(void)
         cmocka_unit_test(test_text_in_pieces),
         cmocka_unit_test(test_chunks_of_any_size_give_the_same_pcm),
         cmocka_unit_test(test_codes_without_pcm),
+        cmocka_unit_test(test_shared_reference),
         cmocka_unit_test(test_batch_equals_alone),
         cmocka_unit_test(test_failure_of_one_row_leaves_the_others),
         cmocka_unit_test(test_threads_agree),

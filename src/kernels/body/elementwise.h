@@ -87,6 +87,15 @@ static void gelu(float *x, int64_t n)
     }
 }
 
+static void elu(const float *x, int64_t n, float *y)
+{
+    const vf zero = vf_set1(0.0f);
+    for (int64_t i = 0; i < n; i += LANES) {
+        vf value = get(x + i, n - i);
+        put(y + i, vf_select_less(zero, value, value, vf_expm1_below(value)), n - i);
+    }
+}
+
 /* The polynomial's range is left: the C library, lane by lane. */
 static __attribute__((noinline)) vf sine_squared_far(vf a)
 {

@@ -19,20 +19,35 @@ INLINE vf power_of_two(vi n)
     return vf_cast(vi_shift_left(vi_add(n, vi_set1(127)), 23));
 }
 
-/* exp(x) = 2^n exp(r), |r| <= ln 2 / 2; exp(r) - 1 - r = r^2 p(r) to 3e-9. 2^n in two factors reaches infinity and the subnormals. */
-INLINE vf vf_exp(vf x)
+/* exp(r) - 1 for r = x - n ln 2, |r| <= ln 2 / 2: r + r^2 p(r), with exp(r) - 1 - r = r^2 p(r) to 3e-9. */
+INLINE vf exp_rest(vf x, vf n)
 {
-    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
-    vf n = vf_round(vf_mul(x, vf_set1(1.44269504f)));
     vf r = vf_fnma(n, vf_set1(0x1.62e4p-1f), x); /* ln 2 in two parts, the first short enough for an exact product */
     r = vf_fnma(n, vf_set1(1.42860677e-6f), r);
     vf p = vf_fma(r, vf_set1(1.395060232e-03f), vf_set1(8.368953509e-03f));
     p = vf_fma(p, r, vf_set1(4.166620414e-02f));
     p = vf_fma(p, r, vf_set1(1.666651831e-01f));
     p = vf_fma(p, r, vf_set1(5.000000096e-01f));
-    vf e = vf_add(vf_set1(1.0f), vf_fma(p, vf_mul(r, r), r));
+    return vf_fma(p, vf_mul(r, r), r);
+}
+
+/* exp(x) = 2^n exp(r). 2^n in two factors reaches infinity and the subnormals. */
+INLINE vf vf_exp(vf x)
+{
+    x = vf_min(vf_set1(89.0f), vf_max(vf_set1(-104.0f), x));
+    vf n = vf_round(vf_mul(x, vf_set1(1.44269504f)));
+    vf e = vf_add(vf_set1(1.0f), exp_rest(x, n));
     vi whole = vi_of_float(n), half = vi_shift_arithmetic(whole, 1);
     return vf_mul(vf_mul(e, power_of_two(half)), power_of_two(vi_sub(whole, half)));
+}
+
+/* exp(x) - 1 for x <= 0 (above: that of 0): 2^n (exp(r) - 1) + (2^n - 1), the second term exact. Below -25 it is -1 in float32. */
+INLINE vf vf_expm1_below(vf x)
+{
+    x = vf_min(vf_set1(0.0f), vf_max(vf_set1(-25.0f), x));
+    vf n = vf_round(vf_mul(x, vf_set1(1.44269504f)));
+    vf power = power_of_two(vi_of_float(n));
+    return vf_fma(exp_rest(x, n), power, vf_sub(power, vf_set1(1.0f)));
 }
 
 /* erf(z) = z p(z^2) below 1 (1e-9), 1 - exp(-g(|z|)) above (2e-11), with g a fit of -ln(erfc) on 1 .. 4; beyond, erf is 1 in float32. */

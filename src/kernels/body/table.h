@@ -26,6 +26,7 @@ const pl_kernels LEVEL_TABLE = {
     .silu_mul = silu_mul,
     .silu = silu,
     .gelu = gelu,
+    .elu = elu,
     .add = add,
     .add_scaled = add_scaled,
     .snake = snake,

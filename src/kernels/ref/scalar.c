@@ -272,6 +272,12 @@ static void gelu(float *x, int64_t n)
         x[i] = 0.5f * x[i] * (1.0f + erff(x[i] * 0.70710678f));
 }
 
+static void elu(const float *x, int64_t n, float *y)
+{
+    for (int64_t i = 0; i < n; i++)
+        y[i] = x[i] > 0.0f ? x[i] : expm1f(x[i]);
+}
+
 static void add(float *y, const float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
@@ -328,6 +334,7 @@ const pl_kernels pl_kernels_scalar = {
     .silu_mul = silu_mul,
     .silu = silu,
     .gelu = gelu,
+    .elu = elu,
     .add = add,
     .add_scaled = add_scaled,
     .snake = snake,

@@ -117,8 +117,10 @@ static void talker_defaults(reader *r)
 
 /* qts files hold neither type nor size: speakers make custom_voice, a speaker encoder makes base. The size matters for instructions alone, and
  * only the small model has a predictor as wide as its talker. */
-static void deduce_kind(tts_config *config)
+static void deduce_kind(tts_config *config, tts_dialect dialect)
 {
+    if (dialect == TTS_HF && *config->model_type) /* an empty size has a meaning of its own there: it takes no instructions */
+        return;
     if (!*config->model_type)
         config->model_type = config->n_speakers > 0 ? "custom_voice" : config->has_speaker_encoder ? "base" : "voice_design";
     if (!*config->model_size && config->predictor.width > 0)
@@ -224,7 +226,9 @@ static parley_status read_predictor_values(reader *r)
     if (groups != c->groups)
         return contradiction(r, "the talker and the code predictor differ in the number of code groups");
     PL_TRY(pl_values_read(&r->values, predictor_rows, COUNT(predictor_rows), c));
-    c->has_projection = find_projection(r->files) || c->predictor.width != c->talker.width;
+    /* The official class builds no projection for equal widths, whatever an upstream directory holds. */
+    bool stored = r->files->part[TTS_PREDICTOR]->dialect != TTS_HF && find_projection(r->files);
+    c->has_projection = stored || c->predictor.width != c->talker.width;
     legacy_geometry(r);
     PL_TRY(check_transformer(r, &c->predictor, "code predictor"));
     if (r->files->part[TTS_TALKER] && c->codebook_size > c->codec_vocabulary)
@@ -396,7 +400,7 @@ parley_status pl_tts_config_read(tts_files *files, tts_config *config, parley_er
     PL_TRY(check_pair(&r));
     if (!files->part[TTS_TALKER])
         return PARLEY_OK;
-    deduce_kind(config);
+    deduce_kind(config, files->part[TTS_TALKER]->dialect);
     config->xvector_length = strcmp(config->model_type, "base") == 0 ? config->talker.width : 0;
     return PARLEY_OK;
 }

@@ -38,6 +38,8 @@ extern const pl_tts_ops pl_tts_ops_qwen3;
 parley_status pl_tts_codec_open(const void *model, const parley_codec_options *options, parley_codec **codec, parley_error *error);
 void pl_tts_codec_close(parley_codec *codec);
 parley_status pl_tts_codec_decode(parley_codec *codec, const int32_t *codes, size_t frames, float *pcm, parley_error *error);
+parley_status pl_tts_reference_open(const void *model, const int32_t *codes, size_t frames, parley_reference **reference, parley_error *error);
+void pl_tts_reference_close(parley_reference *reference);
 parley_status pl_tts_bench(const void *model, const parley_bench_options *options, pl_report_row report, void *context, parley_error *error);
 
 #endif

@@ -15,7 +15,7 @@ static parley_status load_predictor(pl_loader *loader, const tts_config *config,
     n->predictor_heads = PL_NEW_ARRAY(loader->arena, pl_linear, heads);
     if (!n->predictor_heads)
         return pl_fail_memory(error, "the code predictor's heads");
-    if (t->projection.weight.data)
+    if (config->has_projection)
         PL_TRY(pl_load_linear(loader, &t->projection.weight, t->projection.bias.data ? &t->projection.bias : NULL, &n->projection, error));
     PL_TRY(pl_lm_load(loader, config->predictor, t->predictor_blocks, &t->predictor_norm, &n->predictor, error));
     for (int i = 0; i < heads; i++)

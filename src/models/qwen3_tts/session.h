@@ -14,6 +14,16 @@ typedef enum tts_state {
     TTS_STATE_FAILED /* failure is set */
 } tts_state;
 
+/* Reference codes and the codec's state behind them; immutable. */
+typedef struct tts_reference {
+    parley_reference base;
+    const tts_model *model;
+    pl_codec_state *state;
+    int32_t *codes; /* [frames][groups] */
+    int64_t frames;
+    float lead; /* last sample */
+} tts_reference;
+
 /* PCM that waits to be pulled, and what the codec has still to decode. */
 typedef struct tts_speech {
     pl_codec_state *state; /* NULL: codes only */

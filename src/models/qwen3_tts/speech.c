@@ -53,6 +53,12 @@ static parley_status prime(tts_session *s, parley_error *error)
     enum { AT_ONCE = 8 };
     size_t frame = samples_per_frame(s);
     pl_tap quiet = {0};
+    const tts_reference *ready = (const tts_reference *)s->options.reference;
+    s->speech.primed = true;
+    if (ready) {
+        s->speech.lead = ready->lead;
+        return pl_codec_state_copy(s->speech.state, ready->state, error);
+    }
     for (int64_t f = 0; f < s->voice.ref_frames; f += AT_ONCE) {
         int64_t count = s->voice.ref_frames - f < AT_ONCE ? s->voice.ref_frames - f : AT_ONCE;
         PL_TRY(make_room(s, (size_t)count * frame, error));
@@ -61,7 +67,6 @@ static parley_status prime(tts_session *s, parley_error *error)
                                &quiet, error));
         s->speech.lead = pcm[(size_t)count * frame - 1];
     }
-    s->speech.primed = true;
     return PARLEY_OK;
 }
 

@@ -137,11 +137,25 @@ static parley_status take_text(tts_session *s, const char **text, parley_error *
     return PARLEY_OK;
 }
 
+/* A reference that has gone through the codec must be of these very codes. */
+static parley_status check_reference(const tts_session *s, parley_error *error)
+{
+    const tts_reference *r = (const tts_reference *)s->options.reference;
+    if (!r)
+        return PARLEY_OK;
+    size_t bytes = (size_t)s->voice.ref_frames * (size_t)s->model->config.groups * sizeof *r->codes;
+    if (r->model != s->model || r->frames != s->voice.ref_frames || memcmp(r->codes, s->voice.ref_codes, bytes) != 0)
+        return pl_fail(error, PARLEY_ARGUMENT, "the reference that was opened is of other codes, or of another model");
+    return PARLEY_OK;
+}
+
 static parley_status take_reference(tts_session *s, parley_error *error)
 {
     const parley_tts_options *o = &s->options;
-    if (!o->ref_codes && !o->ref_text)
+    if (!o->ref_codes && !o->ref_text) {
+        s->options.reference = NULL;
         return PARLEY_OK;
+    }
     if (!o->ref_codes || !o->ref_text || !o->xvector)
         return pl_fail(error, PARLEY_ARGUMENT, "reference codes, their text and a voice vector belong together: %s missing",
                        !o->ref_codes  ? "the codes are"
@@ -151,7 +165,7 @@ static parley_status take_reference(tts_session *s, parley_error *error)
     s->voice.ref_frames = (int64_t)o->ref_frames;
     PL_TRY(take_text(s, &s->options.ref_text, error));
     s->voice.ref_text = s->options.ref_text;
-    return PARLEY_OK;
+    return check_reference(s, error);
 }
 
 /* Which models listen to instructions: voice design, and custom voice but the small one, whose size the reference tests as a substring of "0b6". */

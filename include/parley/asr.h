@@ -1,0 +1,134 @@
+/* parley/asr.h - recognition and alignment: PCM to text, words with times.
+ *
+ * A session hears one recording: mono float32 at 16 kHz, pushed in pieces. It is cut at quiet places into segments; each is transcribed on its own.
+ * Several sessions of one model are advanced together as a batch; each gives what it gives alone. */
+#ifndef PARLEY_ASR_H
+#define PARLEY_ASR_H
+
+#include <parley/tts.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct parley_asr parley_asr;
+
+enum { PARLEY_ASR_RATE = 16000 }; /* Hz of all PCM here */
+
+/* Which positions of the sound see each other in the encoder: windows of the configuration (8 s), as trained, or all. */
+typedef enum parley_attention { PARLEY_ATTENTION_WINDOWED, PARLEY_ATTENTION_FULL } parley_attention;
+
+/* How the texts of segments are joined: one space unless either side is written without (CJK, Thai, Lao, Khmer), or nothing, as the reference does.
+ */
+typedef enum parley_join { PARLEY_JOIN_SPACE, PARLEY_JOIN_NONE } parley_join;
+
+/* What bounds the tokens of a segment: a budget from its length, or max_tokens. */
+typedef enum parley_token_budget { PARLEY_TOKENS_FROM_LENGTH, PARLEY_TOKENS_GIVEN } parley_token_budget;
+
+typedef struct parley_asr_options {
+    size_t size;                    /* sizeof(parley_asr_options) */
+    const char *language;           /* English name or ISO code of any case, or "auto" (default) */
+    const char *context;            /* names, topic, earlier text; "" (default): none. Read as plain text, whatever it holds */
+    parley_token_budget budget;     /* default PARLEY_TOKENS_FROM_LENGTH */
+    int32_t max_tokens;             /* with PARLEY_TOKENS_GIVEN, >= 1; switches the loop guard off */
+    double segment_seconds;         /* longest segment, 1 to 1,200; default 120 */
+    parley_attention attention;     /* default PARLEY_ATTENTION_WINDOWED */
+    parley_join join;               /* default PARLEY_JOIN_SPACE */
+    parley_kv kv;                   /* default PARLEY_KV_F16 */
+    parley_activations activations; /* default as for synthesis */
+    int32_t batch;                  /* most segments of this session at once, 1 to 64; default 4 */
+    parley_tap_fn tap;              /* of the first segment; then segments run one by one */
+    void *tap_context;
+} parley_asr_options;
+
+PARLEY_API void parley_asr_options_init(const parley_model *model, parley_asr_options *options);
+
+/* Makes a session. Options and all they point to are copied. Errors: ARGUMENT (an unknown language lists the known ones), STATE (the model does not
+ * hear, or is an aligner), MEMORY. */
+PARLEY_API PARLEY_MUST_USE parley_status parley_asr_open(const parley_model *model, const parley_asr_options *options, parley_asr **session,
+                                                         parley_error *error);
+PARLEY_API void parley_asr_close(parley_asr *session);
+
+/* Adds samples; they are copied. Errors: STATE (finished), VALUE (a sample is not finite: its index), LIMIT, MEMORY. */
+PARLEY_API PARLEY_MUST_USE parley_status parley_asr_push(parley_asr *session, const float *pcm, size_t samples, parley_error *error);
+
+/* Ends the sound and cuts it. No samples at all: ARGUMENT. */
+PARLEY_API PARLEY_MUST_USE parley_status parley_asr_finish(parley_asr *session, parley_error *error);
+
+/* Advances all unfinished sessions of one model: segments that wait are encoded and their prompts computed, the others get a token each. As
+ * parley_tts_step(). */
+PARLEY_API PARLEY_MUST_USE parley_status parley_asr_step(parley_asr *const *sessions, size_t count, size_t *running, parley_error *errors);
+
+/* Steps one session to its end. */
+PARLEY_API PARLEY_MUST_USE parley_status parley_asr_run(parley_asr *session, parley_error *error);
+
+/* Makes the session end within a step. */
+PARLEY_API void parley_asr_cancel(parley_asr *session);
+
+typedef struct parley_asr_word {
+    const char *text;
+    double start, end; /* seconds from the start of the sound */
+} parley_asr_word;
+
+typedef struct parley_asr_segment {
+    double start, end;        /* seconds */
+    const char *text;         /* cleaned; "" when there is no speech */
+    const char *language;     /* English name; "" when unknown */
+    parley_finish finish;     /* STOP, LENGTH (the text is what there is) or CANCELLED */
+    bool no_speech;           /* the model said so, or the segment is too short to hold any */
+    bool looped;              /* the loop guard ended it; the text holds one copy */
+    const int32_t *token_ids; /* all that were chosen, header and end included */
+    const float *logprobs;    /* one each */
+    size_t n_tokens;
+} parley_asr_segment;
+
+typedef struct parley_asr_times {
+    double encode, prefill, decode, total; /* seconds */
+} parley_asr_times;
+
+typedef struct parley_asr_result {
+    size_t size;
+    const char *text, *language; /* of all finished segments, joined */
+    parley_finish finish;        /* CANCELLED before LENGTH before STOP; NONE while running */
+    double audio_seconds;
+    const parley_asr_segment *segments; /* in order; valid until the session is advanced or closed */
+    size_t n_segments;
+    uint64_t kv_bytes;
+    parley_asr_times times;
+} parley_asr_result;
+
+PARLEY_API void parley_asr_result_get(parley_asr *session, parley_asr_result *result);
+
+/* ------------------------------------------------------------------ alignment */
+
+typedef struct parley_align_options {
+    size_t size;
+    const char *language;     /* decides how the text is cut into units; NULL or "": by white space and ideographs */
+    const char *const *units; /* ready units instead of a text; NULL: none */
+    size_t n_units;
+    parley_attention attention;
+    parley_kv kv;
+    parley_activations activations;
+    parley_tap_fn tap;
+    void *tap_context;
+} parley_align_options;
+
+PARLEY_API void parley_align_options_init(const parley_model *model, parley_align_options *options);
+
+typedef struct parley_alignment {
+    const parley_asr_word *words; /* one a unit, in order */
+    size_t n_words;
+    bool reliable; /* false: the stamps contradict each other or the length of the sound too often to be times */
+    parley_asr_times times;
+} parley_alignment;
+
+/* Times of the units of `text` (or options->units) in `pcm`, 16 kHz, at most what the model's classes reach (300 s asked of it). `*alignment` is
+ * freed with parley_alignment_free(). Errors: STATE (no aligner), ARGUMENT (no samples, no units), FORMAT (UTF-8), LIMIT, VALUE, MEMORY. */
+PARLEY_API PARLEY_MUST_USE parley_status parley_align(const parley_model *model, const float *pcm, size_t samples, const char *text, size_t length,
+                                                      const parley_align_options *options, parley_alignment **alignment, parley_error *error);
+PARLEY_API void parley_alignment_free(parley_alignment *alignment);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
