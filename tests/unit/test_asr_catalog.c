@@ -280,6 +280,8 @@ static void test_spellings(void **state)
         check_ids(&l, "<|im_start|><|audio_start|><|audio_pad|><|audio_pad|><|audio_end|><|im_end|><asr_text><tool_call><non_speech>", ids, 9);
         assert_int_equal(pl_tokenizer_find(l.tokenizer, (pl_span){"<|unused_420|>", 14}), -1);
         assert_int_equal(pl_token_bytes(l.tokenizer, 419).length, 10);
+        for (size_t k = 0; k < sizeof ids / sizeof *ids; k++)
+            assert_int_equal(pl_token_is_special(l.tokenizer, ids[k]), k < 6);
         unload(&l);
     }
 }
