@@ -193,6 +193,31 @@ static void joins_texts(void **state)
     }
 }
 
+static void sees_echoes(void **state)
+{
+    fixture *f = *state;
+    static const struct {
+        const char *text, *context;
+        bool echoes;
+    } cases[] = {
+        {"Aspirin, Ibuprofen.", "medicines: aspirin ibuprofen, paracetamol", true},
+        {"Aspirin paracetamol", "medicines: aspirin ibuprofen, paracetamol", false},
+        {"阿司匹林", "药名：阿司匹林、布洛芬", true},
+        {"aab", "aaab", true},
+        {"abab c", "abacababc", true},
+        {"ababd", "abacababc", false},
+        {"...", "...", false},
+        {"", "abc", false},
+        {"abc", "", false},
+        {"abcd", "abc", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bool echoes;
+        assert_int_equal(pl_answer_echoes(&f->arena, span_of(cases[i].text), span_of(cases[i].context), &echoes, NULL), PARLEY_OK);
+        assert_int_equal(echoes, cases[i].echoes);
+    }
+}
+
 /* The package takes names only; codes are an addition, so what it refuses as a code is found here. */
 static void finds_languages(void **state)
 {
@@ -343,6 +368,7 @@ int main(void)
         cmocka_unit_test(cleans_as_told),
         cmocka_unit_test(joins_languages),
         cmocka_unit_test(joins_texts),
+        cmocka_unit_test(sees_echoes),
         cmocka_unit_test(finds_languages),
         cmocka_unit_test(names_the_languages),
         cmocka_unit_test(gives_a_budget),

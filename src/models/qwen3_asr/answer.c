@@ -1,6 +1,7 @@
 #include "models/qwen3_asr/answer.h"
 
 #include "base/checked.h"
+#include "text/unicode.h"
 #include "text/utf8.h"
 
 #include <math.h>
@@ -226,6 +227,56 @@ parley_status pl_texts_join(pl_arena *arena, const pl_span *texts, size_t count,
         add_part(&j, space ? " " : "", texts[i]);
     }
     *out = (pl_span){j.text, j.length};
+    return PARLEY_OK;
+}
+
+/* ------------------------------------------------------------------ context given back */
+
+/* Letters and numbers in lower case. */
+static parley_status letters(pl_arena *arena, pl_span text, uint32_t **out, size_t *count, parley_error *error)
+{
+    const uint32_t *points;
+    size_t n;
+    PL_TRY(pl_code_points(arena, text, &points, &n, error));
+    *out = pl_arena_alloc_raw(arena, n, PL_CASE_MAX * sizeof **out);
+    *count = 0;
+    if (!*out)
+        return pl_fail_memory(error, "the letters of a text");
+    for (size_t i = 0; i < n; i++)
+        if (pl_kind(points[i]) & (PL_ANY_LETTER | PL_NUMBER))
+            *count += pl_lower(points[i], *out + *count);
+    return PARLEY_OK;
+}
+
+/* Whether `run` stands in `s`; linear in both (Knuth, Morris and Pratt). `borders` [m]: length of the longest border of each beginning of it. */
+static bool holds_run(const uint32_t *s, size_t n, const uint32_t *run, size_t m, size_t *borders)
+{
+    borders[0] = 0;
+    for (size_t i = 1, k = 0; i < m; i++) {
+        while (k > 0 && run[i] != run[k])
+            k = borders[k - 1];
+        borders[i] = k += run[i] == run[k];
+    }
+    for (size_t i = 0, k = 0; i < n; i++) {
+        while (k > 0 && s[i] != run[k])
+            k = borders[k - 1];
+        k += s[i] == run[k];
+        if (k == m)
+            return true;
+    }
+    return false;
+}
+
+parley_status pl_answer_echoes(pl_arena *arena, pl_span text, pl_span context, bool *echoes, parley_error *error)
+{
+    uint32_t *run, *all;
+    size_t m, n;
+    PL_TRY(letters(arena, text, &run, &m, error));
+    PL_TRY(letters(arena, context, &all, &n, error));
+    size_t *borders = PL_NEW_ARRAY(arena, size_t, m);
+    if (!borders)
+        return pl_fail_memory(error, "the letters of a text");
+    *echoes = m > 0 && m <= n && holds_run(all, n, run, m, borders);
     return PARLEY_OK;
 }
 

@@ -29,6 +29,10 @@ typedef enum pl_join {
 /* Texts of segments, empty ones left out. */
 parley_status pl_texts_join(pl_arena *arena, const pl_span *texts, size_t count, pl_join join, pl_span *out, parley_error *error);
 
+/* Whether the letters and numbers of `text`, case aside, are a run of those of `context`: the known fault that unclear sound gives a piece of the
+ * context back. Says nothing about whether they were spoken. False for a text without letters. Errors: FORMAT, MEMORY. */
+parley_status pl_answer_echoes(pl_arena *arena, pl_span text, pl_span context, bool *echoes, parley_error *error);
+
 typedef struct pl_language {
     const char *name, *code;
     bool aligned; /* one of the aligner's eleven */
