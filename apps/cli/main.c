@@ -17,6 +17,8 @@ typedef struct subcommand {
 static const subcommand subcommands[] = {
     {"say", "speak a text into a WAV file, or many texts into many", cli_say},
     {"codec", "codes to sound (codec decode)", cli_codec},
+    {"hear", "sound files to text, subtitles or JSON", cli_hear},
+    {"align", "times of the words of a text in a sound", cli_align},
     {"tokenize", "ids of a text", cli_tokenize},
     {"info", "what a model is; --check reads all of it", cli_info},
     {"bench", "time the stages of a model", cli_bench},
