@@ -18,6 +18,8 @@ static const subcommand subcommands[] = {
     {"say", "speak a text into a WAV file, or many texts into many", cli_say},
     {"voice", "voices from recordings, and the directory of voices", cli_voice},
     {"codec", "codes to sound and back (codec decode, codec encode)", cli_codec},
+    {"hear", "sound files to text, subtitles or JSON", cli_hear},
+    {"align", "times of the words of a text in a sound", cli_align},
     {"tokenize", "ids of a text", cli_tokenize},
     {"info", "what a model is; --check reads all of it", cli_info},
     {"bench", "time the stages of a model", cli_bench},

@@ -13,6 +13,7 @@ typedef struct cli_model_fields {
 extern const char *const cli_cpu_choices[];
 extern const char *const cli_splitter_choices[];
 extern const char *const cli_activations_choices[];
+extern const char *const cli_kv_choices[]; /* of parley_kv */
 
 /* Rows of an option table; `fields` is the member of `type` that is a cli_model_fields. */
 #define CLI_ROW_MODEL(type, fields)                                                                                   \

@@ -69,6 +69,21 @@ void cli_progress_draw(cli_progress *progress, uint64_t frames, double audio_sec
     line_drawn = true;
 }
 
+void cli_progress_draw_heard(cli_progress *progress, double heard, double known, size_t done, size_t total)
+{
+    double now = progress->on ? cli_seconds() : 0.0;
+    if (!progress->on || now - progress->drawn < 0.1)
+        return;
+    char files[64] = "";
+    if (total > 1)
+        snprintf(files, sizeof files, "%zu of %zu sounds, ", done, total);
+    progress->drawn = now;
+    double elapsed = now - progress->started;
+    fprintf(stderr, "\r%s%.1f of %.1f s heard, %.2f x real time\033[K", files, heard, known, elapsed > 0.0 ? heard / elapsed : 0.0);
+    fflush(stderr);
+    line_drawn = true;
+}
+
 void cli_progress_end(cli_progress *progress)
 {
     if (progress->on)

@@ -170,7 +170,7 @@ static parley_status parse_option(const cli_command *command, int argc, char **a
     return store(option, value, fields, error);
 }
 
-static parley_status add_argument(const cli_command *command, const char *word, cli_arguments *arguments, parley_error *error)
+static parley_status add_argument(const cli_command *command, char *word, cli_arguments *arguments, parley_error *error)
 {
     if (arguments->count == command->max_arguments)
         return cli_fail(error, PARLEY_ARGUMENT, "\"%.100s\" is one argument too many for \"parley %s\" (a text with spaces goes in quotes)", word,
@@ -190,7 +190,7 @@ static bool wants_help(const cli_command *command, int argc, char **argv)
 
 parley_status cli_parse(const cli_command *command, int argc, char **argv, void *fields, cli_arguments *arguments, parley_error *error)
 {
-    *arguments = (cli_arguments){.help = wants_help(command, argc, argv)};
+    *arguments = (cli_arguments){.values = argv, .help = wants_help(command, argc, argv)};
     bool options = true;
     for (int i = 0; i < argc && !arguments->help; i++) {
         if (options && !strcmp(argv[i], "--"))

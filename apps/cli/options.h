@@ -48,10 +48,8 @@ typedef struct cli_command {
     size_t max_arguments;
 } cli_command;
 
-enum { CLI_MAX_ARGUMENTS = 4 };
-
 typedef struct cli_arguments {
-    const char *values[CLI_MAX_ARGUMENTS]; /* what is no option */
+    char **values; /* what is no option: the front of argv, whose words are moved there */
     size_t count;
     bool help; /* --help: nothing else is checked */
 } cli_arguments;

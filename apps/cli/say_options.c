@@ -9,7 +9,6 @@
 
 /* In the order of the library's enumerations. */
 static const char *const layouts[] = {"streaming", "full", NULL};
-static const char *const kv_types[] = {"f32", "f16", "bf16", "q8_0", NULL};
 static const char *const wav_formats[] = {"s16", "f32", NULL};
 
 #define FIELD(member) .offset = offsetof(say_fields, member)
@@ -70,7 +69,7 @@ static const cli_option rows[] = {
     CLI_ROW_SPLITTER(say_fields, model),
     CLI_ROW_THREADS(say_fields, model),
     CLI_ROW_CPU(say_fields, model),
-    CHOICE("--kv", kv, kv_types, "element type of the cache; default f16"),
+    CHOICE("--kv", kv, cli_kv_choices, "element type of the cache; default f16"),
     CHOICE("--activations", activations, cli_activations_choices, "arithmetic of quantised matrices; default int8 where the processor has it"),
     SHORT("--output", 'o', output, "FILE.wav", "what to write, - is standard output; default speech.wav, unless it exists"),
     CHOICE("--wav-format", wav_format, wav_formats, "16 bit or 32-bit float samples; default s16"),

@@ -10,7 +10,10 @@
 static struct {
     pthread_mutex_t lock;
     bool graceful, cancelled;
-    parley_tts *sessions[CLI_MAX_SESSIONS];
+    struct {
+        void *session;
+        void (*cancel)(void *session);
+    } watched[CLI_MAX_SESSIONS];
 } state = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* Ends the process as if the signal had not been handled, but without leaving temporaries. */
@@ -32,8 +35,8 @@ static void cancel(int number)
     bool end = !state.graceful || state.cancelled;
     state.cancelled = true;
     for (size_t i = 0; i < CLI_MAX_SESSIONS && !end; i++) {
-        if (state.sessions[i])
-            parley_tts_cancel(state.sessions[i]);
+        if (state.watched[i].session)
+            state.watched[i].cancel(state.watched[i].session);
     }
     pthread_mutex_unlock(&state.lock);
     if (end)
@@ -89,26 +92,47 @@ bool cli_signals_cancelled(void)
     return cancelled;
 }
 
-void cli_signals_watch(parley_tts *session)
+static void cancel_tts(void *session)
+{
+    parley_tts_cancel(session);
+}
+
+static void cancel_asr(void *session)
+{
+    parley_asr_cancel(session);
+}
+
+static void watch(void *session, void (*cancel_session)(void *session))
 {
     pthread_mutex_lock(&state.lock);
     for (size_t i = 0; i < CLI_MAX_SESSIONS; i++) {
-        if (!state.sessions[i]) {
-            state.sessions[i] = session;
+        if (!state.watched[i].session) {
+            state.watched[i].session = session;
+            state.watched[i].cancel = cancel_session;
             break;
         }
     }
     if (state.cancelled)
-        parley_tts_cancel(session);
+        cancel_session(session);
     pthread_mutex_unlock(&state.lock);
 }
 
-void cli_signals_unwatch(parley_tts *session)
+void cli_signals_watch(parley_tts *session)
+{
+    watch(session, cancel_tts);
+}
+
+void cli_signals_watch_asr(parley_asr *session)
+{
+    watch(session, cancel_asr);
+}
+
+void cli_signals_unwatch(const void *session)
 {
     pthread_mutex_lock(&state.lock);
     for (size_t i = 0; i < CLI_MAX_SESSIONS; i++) {
-        if (state.sessions[i] == session)
-            state.sessions[i] = NULL;
+        if (state.watched[i].session == session)
+            state.watched[i].session = NULL;
     }
     pthread_mutex_unlock(&state.lock);
 }

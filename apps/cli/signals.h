@@ -2,7 +2,7 @@
 #ifndef CLI_SIGNALS_H
 #define CLI_SIGNALS_H
 
-#include <parley/tts.h>
+#include <parley/asr.h>
 
 #include "common.h"
 
@@ -18,6 +18,8 @@ enum { CLI_MAX_SESSIONS = 64 };
 
 /* Sessions that a signal cancels; one that is watched after the signal is cancelled at once. */
 void cli_signals_watch(parley_tts *session);
-void cli_signals_unwatch(parley_tts *session);
+void cli_signals_watch_asr(parley_asr *session);
+/* Of either kind. */
+void cli_signals_unwatch(const void *session);
 
 #endif

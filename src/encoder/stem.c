@@ -77,7 +77,8 @@ static void tap_conv(const tower_stem *stem, int i)
         for (int t = 0; t < time; t++)
             turn(conv_row(stem, i, t), bands, channels, turned + (int64_t)t * bands * channels);
         snprintf(name, sizeof name, "tower_conv2d%d", i + 1);
-        pl_tap_floats(stem->tap, name, turned, time, (int64_t)bands * channels);
+        if (stem->tap->call)
+            stem->tap->call(stem->tap->context, name, 'f', turned, (int64_t[]){time, channels, bands}, 3);
     }
     pl_arena_restore(&stem->compute->step, mark);
 }

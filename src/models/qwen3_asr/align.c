@@ -1,6 +1,7 @@
 /* Times of the units of a text in a sound (spec/qwen3_asr.md 5): one forward, classes read at the <timestamp> places. */
 #include "audio/segment.h"
 #include "base/clock.h"
+#include "models/qwen3_asr/answer.h"
 #include "models/qwen3_asr/prompt.h"
 #include "models/qwen3_asr/family.h"
 #include "models/qwen3_asr/units.h"
@@ -74,13 +75,15 @@ static parley_status take_units(aligning *a, parley_error *error)
 
 static parley_status find_units(aligning *a, pl_bytes text, parley_error *error)
 {
-    const char *language = a->o->language ? a->o->language : "";
+    const char *wanted = a->o->language ? a->o->language : "";
+    const pl_language *language;
     pl_unit_rules rules = {0};
+    PL_TRY(pl_language_find((pl_span){wanted, strlen(wanted)}, &language, error));
+    pl_span name = {language ? language->name : "", language ? strlen(language->name) : 0};
     if (a->o->units)
         PL_TRY(take_units(a, error));
     else
-        PL_TRY(pl_units_split(&a->owned->arena, (pl_span){(const char *)text.data, text.size}, (pl_span){language, strlen(language)}, &rules,
-                              &a->units, error));
+        PL_TRY(pl_units_split(&a->owned->arena, (pl_span){(const char *)text.data, text.size}, name, &rules, &a->units, error));
     if (a->units.count == 0)
         return pl_fail(error, PARLEY_ARGUMENT, "the text holds nothing to align: no letters and no numbers");
     if (a->units.count > MOST_UNITS)
