@@ -32,7 +32,7 @@ bool cli_is_silence(const parley_audio *audio)
     return i == audio->count;
 }
 
-parley_status cli_transcript(const char *option, const char *text, const char *file, cli_buffer *transcript, parley_error *error)
+parley_status cli_reference_text(const char *option, const char *text, const char *file, cli_buffer *transcript, parley_error *error)
 {
     if (!text && !file)
         return PARLEY_OK;

@@ -38,7 +38,7 @@ parley_status cli_read_sound(const char *path, const cli_sound_fields *fields, p
 bool cli_is_silence(const parley_audio *audio);
 
 /* Transcript from an option's text or its file (both NULL: none, `*text` stays empty). ARGUMENT: both, or nothing but white space. */
-parley_status cli_transcript(const char *option, const char *text, const char *file, cli_buffer *transcript, parley_error *error);
+parley_status cli_reference_text(const char *option, const char *text, const char *file, cli_buffer *transcript, parley_error *error);
 
 typedef struct cli_clone_request {
     const cli_model_fields *model;

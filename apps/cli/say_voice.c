@@ -88,7 +88,7 @@ void say_voice_free(say_voice *voice)
 
 parley_status say_clone(const say_fields *f, say_inputs *inputs, cli_dump *dump, parley_error *error)
 {
-    CLI_TRY(cli_transcript("--ref-text", f->ref_text.value, f->ref_text_file.value, &inputs->ref_text, error));
+    CLI_TRY(cli_reference_text("--ref-text", f->ref_text.value, f->ref_text_file.value, &inputs->ref_text, error));
     if (!f->clone.given)
         return PARLEY_OK;
     const char *text = inputs->ref_text.data;

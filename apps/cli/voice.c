@@ -290,7 +290,7 @@ parley_status cli_voice_make(int argc, char **argv, parley_error *error)
         return PARLEY_OK;
     CLI_TRY(check_make(&fields, arguments.values[0], error));
     cli_buffer text = {0};
-    parley_status status = cli_transcript("--text", fields.text.value, fields.text_file.value, &text, error);
+    parley_status status = cli_reference_text("--text", fields.text.value, fields.text_file.value, &text, error);
     if (status == PARLEY_OK)
         status = make_voice(&fields, arguments.values[0], text.data, error);
     cli_buffer_free(&text);

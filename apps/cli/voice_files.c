@@ -251,7 +251,7 @@ static parley_status import_files(importing *in, const cli_arguments *files, par
 static parley_status import_voice(importing *in, const import_fields *f, const cli_arguments *files, parley_error *error)
 {
     cli_buffer where = {0};
-    CLI_TRY(cli_transcript("--text", f->text.value, f->text_file.value, &in->text, error));
+    CLI_TRY(cli_reference_text("--text", f->text.value, f->text_file.value, &in->text, error));
     CLI_TRY(cli_open_model(&f->model, PARLEY_PARTS_ALL, &in->model, NULL, error));
     in->voice = (parley_voice){
         .name = f->name.given ? f->name.value : "", .model = parley_model_info(in->model)->identity, .text = in->text.data ? in->text.data : ""};
