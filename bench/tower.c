@@ -1,6 +1,7 @@
 /* Milliseconds a second of audio of the audio tower in the size of the 0.6B model, random weights, stem and layers apart. By hand, from the project's
  * folder after a Release build:
- *   gcc -O2 -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc bench/tower.c build/libparley.a -lcjson -lutf8proc -lpthread -lm -o /tmp/bench_tower
+ *   gcc -O2 -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc bench/tower.c build/libparley.a -lcjson -lutf8proc -lsndfile -lsoxr -lpthread -lm -o
+ *   /tmp/bench_tower
  *   /tmp/bench_tower [seconds of audio] [runs] [f32|bf16|q8_0] [level] */
 #include "base/clock.h"
 #include "base/cpu.h"
