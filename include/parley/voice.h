@@ -15,7 +15,7 @@ typedef struct parley_voice_options {
     void *tap_context;
 } parley_voice_options;
 
-/* Fills in the defaults. */
+/* No tap. */
 PARLEY_API void parley_voice_options_init(parley_voice_options *options);
 
 /* Speaker vector [parley_info.xvector_length] of PCM, by the model's speaker encoder (Base models). Needs at least 1280 samples. Errors: STATE (the

@@ -12,6 +12,14 @@
 #include <string.h>
 #include <cmocka.h>
 
+const char *__lsan_default_suppressions(void);
+
+/* libsndfile 1.2.0 loses 5.8 kB with an Ogg file that ends behind its first page. */
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:libvorbis\n";
+}
+
 enum { CAPACITY = 1 << 23 };
 
 /* ------------------------------------------------------------------ files in memory */
@@ -520,6 +528,7 @@ static parley_status read_limited(const uint8_t *data, size_t size, parley_audio
     assert_false(memory.exceeded);
     parley_audio kept = *a;
     parley_audio_free(a);
+    free(copy);
     assert_int_equal(memory.held, 0);
     *a = kept;
     return status;
