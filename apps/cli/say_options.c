@@ -137,6 +137,8 @@ static parley_status check_exclusions(const say_fields *f, bool argument, parley
         {f->clone.given, f->xvector.given, "--clone", "--xvector"},
         {f->ref_text.given, f->ref_text_file.given, "--ref-text", "--ref-text-file"},
         {f->clone.given && !strcmp(f->clone.value, "-"), piped, "--clone -", "a text on standard input"},
+        {f->ref_text_file.given && !strcmp(f->ref_text_file.value, "-"), piped || (f->clone.given && !strcmp(f->clone.value, "-")),
+         "--ref-text-file -", "a text or recording on standard input"},
         {f->greedy.given, f->temperature.given && f->temperature.value > 0, "--greedy", "--temperature above 0"},
         {f->greedy.given, f->sub_temperature.given && f->sub_temperature.value > 0, "--greedy", "--sub-temperature above 0"},
         {argument, f->file.given, "a text", "-f"},

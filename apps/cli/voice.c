@@ -246,10 +246,11 @@ static void name_of_file(const char *path, char name[CLI_VOICE_NAME_MAX + 1])
         name[0] = 0;
 }
 
-static parley_status save_made(const make_fields *f, const char *name, const cli_clone *clone, parley_error *error)
+static parley_status save_made(const make_fields *f, const char *name, const cli_clone *clone, cli_output *output, parley_error *error)
 {
-    cli_buffer where = {0};
-    parley_status status = cli_voice_save(clone->voice, f->output.value, f->voices.value, name, &where, error);
+    cli_buffer where = {0}; /* the output forgets it when it is committed */
+    cli_append_text(&where, output->path);
+    parley_status status = where.failed ? cli_fail_memory(error) : cli_voice_save(clone->voice, output, error);
     if (status == PARLEY_OK && !f->quiet.given)
         cli_notice("%.300s: voice \"%s\", %zu values, %zu frames of codes, in %.2f s", where.data, name, clone->voice->vector_length,
                    clone->voice->frames, clone->seconds);
@@ -272,10 +273,14 @@ static parley_status make_voice(const make_fields *f, const char *sound, const c
                                  .silence = f->silence,
                                  .name = name,
                                  .refuse_silence = true};
-    cli_clone clone;
-    parley_status status = cli_clone_run(&request, &clone, error);
+    cli_clone clone = {.voice = NULL};
+    cli_output output = CLI_OUTPUT_NONE;
+    parley_status status = cli_voice_open(&output, f->output.value, f->voices.value, name, error);
     if (status == PARLEY_OK)
-        status = save_made(f, name, &clone, error);
+        status = cli_clone_run(&request, &clone, error);
+    if (status == PARLEY_OK)
+        status = save_made(f, name, &clone, &output, error);
+    cli_output_discard(&output);
     parley_voice_free(clone.voice);
     return status;
 }

@@ -216,6 +216,7 @@ typedef struct importing {
     parley_model *model;
     parley_voice voice;
     cli_buffer spk, rvq, text;
+    cli_output output;
     float *vector;
     int32_t *codes;
 } importing;
@@ -250,15 +251,13 @@ static parley_status import_files(importing *in, const cli_arguments *files, par
 
 static parley_status import_voice(importing *in, const import_fields *f, const cli_arguments *files, parley_error *error)
 {
-    cli_buffer where = {0};
     CLI_TRY(cli_reference_text("--text", f->text.value, f->text_file.value, &in->text, error));
+    CLI_TRY(cli_voice_open(&in->output, f->output.value, f->voices.value, f->name.value, error));
     CLI_TRY(cli_open_model(&f->model, PARLEY_PARTS_ALL, &in->model, NULL, error));
     in->voice = (parley_voice){
         .name = f->name.given ? f->name.value : "", .model = parley_model_info(in->model)->identity, .text = in->text.data ? in->text.data : ""};
     CLI_TRY(import_files(in, files, error));
-    parley_status status = cli_voice_save(&in->voice, f->output.value, f->voices.value, in->voice.name, &where, error);
-    cli_buffer_free(&where);
-    return status;
+    return cli_voice_save(&in->voice, &in->output, error);
 }
 
 static parley_status check_import(const import_fields *f, const cli_arguments *files, parley_error *error)
@@ -284,11 +283,12 @@ parley_status cli_voice_import(int argc, char **argv, parley_error *error)
     if (done)
         return PARLEY_OK;
     CLI_TRY(check_import(&fields, &arguments, error));
-    importing in = {.model = NULL};
+    importing in = {.output = CLI_OUTPUT_NONE};
     parley_status status = import_voice(&in, &fields, &arguments, error);
     if (in.model)
         parley_free_ids(in.model, in.codes, in.voice.frames * (size_t)in.voice.groups);
     parley_model_close(in.model);
+    cli_output_discard(&in.output);
     cli_buffer_free(&in.spk);
     cli_buffer_free(&in.rvq);
     cli_buffer_free(&in.text);

@@ -153,38 +153,32 @@ parley_status cli_voice_find(const char *given_folder, const char *value, parley
     return status == PARLEY_MISSING ? fail_missing(given_folder, value, error) : status;
 }
 
-static parley_status write_bytes(const void *bytes, size_t size, const char *path, bool exclusive, parley_error *error)
+static parley_status open_named(cli_output *output, const char *given_folder, const char *name, cli_buffer *path, parley_error *error)
 {
-    cli_output output;
-    CLI_TRY(cli_output_open(&output, path, exclusive, "-o", error));
-    parley_status status = cli_output_write(&output, bytes, size, error);
-    if (status == PARLEY_OK)
-        return cli_output_commit(&output, error);
-    cli_output_discard(&output);
+    CLI_TRY(cli_voice_check_name(name, error));
+    CLI_TRY(cli_voice_folder(given_folder, path, error));
+    CLI_TRY(cli_make_folders(path->data, 0777, error));
+    path->size = 0;
+    CLI_TRY(cli_voice_path(given_folder, name, path, error));
+    return cli_output_open(output, path->data, true, "-o", error);
+}
+
+parley_status cli_voice_open(cli_output *output, const char *path, const char *given_folder, const char *name, parley_error *error)
+{
+    if (path)
+        return cli_output_open(output, path, false, "-o", error);
+    cli_buffer named = {0};
+    parley_status status = open_named(output, given_folder, name, &named, error);
+    cli_buffer_free(&named);
     return status;
 }
 
-static parley_status choose_path(const char *path, const char *given_folder, const char *name, cli_buffer *where, parley_error *error)
-{
-    if (path) {
-        cli_append_text(where, path);
-        return where->failed ? cli_fail_memory(error) : PARLEY_OK;
-    }
-    CLI_TRY(cli_voice_check_name(name, error));
-    CLI_TRY(cli_voice_folder(given_folder, where, error));
-    CLI_TRY(cli_make_folders(where->data, 0777, error));
-    where->size = 0;
-    return cli_voice_path(given_folder, name, where, error);
-}
-
-parley_status cli_voice_save(const parley_voice *voice, const char *path, const char *given_folder, const char *name, cli_buffer *where,
-                             parley_error *error)
+parley_status cli_voice_save(const parley_voice *voice, cli_output *output, parley_error *error)
 {
     void *bytes = NULL;
     size_t size = 0;
-    CLI_TRY(choose_path(path, given_folder, name, where, error));
     CLI_TRY(parley_voice_write(voice, &bytes, &size, error));
-    parley_status status = write_bytes(bytes, size, where->data, !path, error);
+    parley_status status = cli_output_write(output, bytes, size, error);
     parley_voice_bytes_free(bytes, size);
-    return status;
+    return status == PARLEY_OK ? cli_output_commit(output, error) : status;
 }

@@ -42,9 +42,9 @@ parley_status cli_voice_load(const char *path, parley_voice **voice, parley_erro
 /* The voice that `value` means, a file or a name of the directory. MISSING names the voices that are there. */
 parley_status cli_voice_find(const char *given_folder, const char *value, parley_voice **voice, parley_error *error);
 
-/* Writes a voice to `path`, or under `name` into the directory, which is made when it is missing; there an existing voice is an error. `*where`
- * becomes the path written. */
-parley_status cli_voice_save(const parley_voice *voice, const char *path, const char *given_folder, const char *name, cli_buffer *where,
-                             parley_error *error);
+/* Opens `path`, or `name` in the directory, which is made when it is missing; there an existing voice is an error. */
+parley_status cli_voice_open(cli_output *output, const char *path, const char *given_folder, const char *name, parley_error *error);
+/* Writes the voice and commits the file. */
+parley_status cli_voice_save(const parley_voice *voice, cli_output *output, parley_error *error);
 
 #endif

@@ -69,6 +69,7 @@ class World:
     def __init__(self, parley, golden, small, here):
         self.parley, self.small, self.here = parley, small, here
         self.base, self.other = (os.path.join(golden, "models", name) for name in ("tts_a_base", "tts_b_base"))
+        self.gguf = ["-m", os.path.join(golden, "gguf_qts_a_base", "model-bf16.gguf"), "--codec", os.path.join(self.base, "speech_tokenizer")]
         self.short = os.path.join(golden, "tts_ref", "short.wav")
         with wave.open(self.short, "rb") as w:
             if (w.getframerate(), w.getnchannels(), w.getsampwidth()) != (RATE, 1, 2):
@@ -357,6 +358,18 @@ def other_models(w):
     w.run("voice", "make", w.short, "-o", "c.voice", code=ARGUMENT, says="speaker encoder")
 
 
+def dialects(w):
+    """A voice of one dialect in another of the same model, without a warning; and the same voice from both."""
+    make = ["voice", "make", w.short, "--text", "At home.", "--name", "anna", "-o"]
+    w.run(*make, "a.voice", "-m", w.base)
+    w.run(*make, "b.voice", *w.gguf)
+    equal("voice of the other dialect", read(w.at("b.voice")), read(w.at("a.voice")))
+    w.run("say", *w.gguf, "--greedy", "--max-frames", "4", "--voice", "a.voice", "-o", "a.wav", TEXT)
+    if "warning" in w.error:
+        raise Fail(w.error)
+    w.run("voice", "vector", *w.gguf[:2], w.short, "-o", "v.npy")       # a file without a codec
+
+
 def damaged_voice(w):
     w.run("voice", "make", w.short, "-m", w.base, "--text", "At home.", "-o", "a.voice")
     whole = read(w.at("a.voice"))
@@ -471,7 +484,7 @@ def jobs(w):
 
 
 CASES = {f.__name__: f for f in (sample_types, make_and_use, directory, names, cache, cache_stays_out, cache_damaged, cache_open_to_others, cache_limit,
-                                 unwritable, exchange, other_models, damaged_voice, bad_sound, transcripts, options, encode, jobs)}
+                                 unwritable, exchange, other_models, dialects, damaged_voice, bad_sound, transcripts, options, encode, jobs)}
 
 
 def main():
