@@ -388,7 +388,7 @@ def cancelled_batch(parley, here, base):
 
 
 def help_everywhere(parley, here, base):
-    for args in ([], ["say"], ["codec"], ["codec", "decode"], ["tokenize"], ["info"], ["bench"]):
+    for args in ([], ["say"], ["codec"], ["codec", "decode"], ["hear"], ["align"], ["tokenize"], ["info"], ["bench"]):
         status, out, error = run(parley, here, [*args, "--help"])
         expect((status, out, error), 0, "")
         if b"usage: parley" not in out or error:
