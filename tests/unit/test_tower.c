@@ -49,7 +49,7 @@ static void on_tap(void *context, const char *name, char type, const void *data,
         snprintf(s->name, sizeof s->name, "%s", name);
         s->width = width;
     }
-    assert_int_equal(s->width, shape[1]);
+    assert_int_equal(s->width, width);
     s->data = realloc(s->data, (s->count + count) * sizeof *s->data);
     assert_non_null(s->data);
     memcpy(s->data + s->count, data, count * sizeof *s->data);
