@@ -148,7 +148,7 @@ static parley_status bench(const bench_fields *fields, parley_error *error)
     if (status == PARLEY_OK && with_table)
         status = cli_output_open(&table, "-", false, "", error);
     if (status == PARLEY_OK)
-        status = cli_open_model(&fields->model, PARLEY_PARTS_ALL, &model, NULL, error);
+        status = cli_open_model(&fields->model, PARLEY_PARTS_CLONE, &model, NULL, error);
     if (status == PARLEY_OK)
         status = measure(fields, model, &run, &json_file, error);
     parley_model_close(model);

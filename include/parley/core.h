@@ -121,7 +121,7 @@ typedef enum parley_parts {
     PARLEY_PARTS_CODEC,         /* the codec's decoder alone */
     PARLEY_PARTS_SPEAKER,       /* the speaker encoder alone */
     PARLEY_PARTS_CODEC_ENCODER, /* the codec's encoder alone */
-    PARLEY_PARTS_CLONE          /* everything that synthesis needs, the speaker encoder and the codec's encoder */
+    PARLEY_PARTS_CLONE          /* everything that synthesis needs, and the speaker encoder and the codec's encoder where the model has them */
 } parley_parts;
 
 typedef struct parley_open_options {

@@ -20,7 +20,8 @@ typedef struct bench {
     pl_codec_state *codec;
     float *x, *start, *out, *scores, *pcm;
     int32_t *codes; /* [frames][groups] */
-    int rows;       /* of the run being timed */
+    float *sound;   /* [rows] of a recording */
+    int rows;       /* of the run being timed: frames, samples */
 } bench;
 
 typedef parley_status (*stage)(bench *b, parley_error *error);
@@ -214,6 +215,92 @@ static parley_status bench_codec(bench *b, int frames, parley_error *error)
     return time_stage(b, "codec frame", name, decode, frames, 0, 0, b->m->tensors.codec.voc0.weight.type, error);
 }
 
+/* ------------------------------------------------------------------ cloning */
+
+enum { CLONE_SECONDS = 10 };
+
+/* When the stages of the codec's encoder were last heard of: their shares of a run. */
+typedef struct marks {
+    double began, convolutions, transformer, frames;
+} marks;
+
+static void mark(void *context, const char *name, char type, const void *data, const int64_t *shape, int rank)
+{
+    (void)type, (void)data, (void)shape, (void)rank;
+    marks *m = context;
+    if (strcmp(name, "conv1") == 0)
+        m->convolutions = pl_seconds();
+    else if (strncmp(name, "tf_layer", strlen("tf_layer")) == 0)
+        m->transformer = pl_seconds();
+    else if (strcmp(name, "frame") == 0)
+        m->frames = pl_seconds();
+}
+
+static parley_status encode(bench *b, parley_error *error)
+{
+    parley_voice_options options = {.size = sizeof options};
+    int32_t *codes;
+    size_t frames;
+    PL_TRY(pl_tts_codec_encode(b->m, b->sound, (size_t)b->rows, &options, &codes, &frames, error));
+    pl_release(&b->m->env.allocator, codes, frames * (size_t)b->m->config.encoder.groups, sizeof *codes);
+    return PARLEY_OK;
+}
+
+static parley_status vector(bench *b, parley_error *error)
+{
+    parley_voice_options options = {.size = sizeof options};
+    return pl_tts_voice_vector(b->m, b->sound, (size_t)b->rows, &options, b->out, error);
+}
+
+static void report_share(bench *b, const char *name, const char *shape, double seconds)
+{
+    parley_bench_row row = {.stage = name,
+                            .shape = shape,
+                            .type = "",
+                            .level = parley_cpu_name(b->compute.k->level),
+                            .threads = pl_pool_threads(b->compute.pool),
+                            .seconds = seconds,
+                            .seconds_low = seconds,
+                            .seconds_high = seconds};
+    b->report(b->context, &row);
+}
+
+static parley_status bench_encoder_shares(bench *b, const char *shape, parley_error *error)
+{
+    marks m = {.began = pl_seconds()};
+    parley_voice_options options = {.size = sizeof options, .tap = mark, .tap_context = &m};
+    int32_t *codes;
+    size_t frames;
+    PL_TRY(pl_tts_codec_encode(b->m, b->sound, (size_t)b->rows, &options, &codes, &frames, error));
+    double end = pl_seconds();
+    pl_release(&b->m->env.allocator, codes, frames * (size_t)b->m->config.encoder.groups, sizeof *codes);
+    report_share(b, "of it convolutions", shape, m.convolutions - m.began);
+    report_share(b, "of it transformer", shape, m.transformer - m.convolutions);
+    report_share(b, "of it quantiser", shape, end - m.frames);
+    return PARLEY_OK;
+}
+
+static parley_status bench_clone(bench *b, parley_error *error)
+{
+    char shape[48];
+    uint32_t state = 1;
+    b->rows = CLONE_SECONDS * b->m->info.sample_rate;
+    b->sound = PL_NEW_ARRAY(&b->arena, float, b->rows);
+    if (!b->sound)
+        return pl_fail_memory(error, "a benchmark");
+    for (int i = 0; i < b->rows; i++) {
+        state = state * 1664525u + 1013904223u;
+        b->sound[i] = ((float)(state >> 8) / 16777216.0f - 0.5f) * 0.2f;
+    }
+    snprintf(shape, sizeof shape, "%d s of sound", CLONE_SECONDS);
+    if (b->m->network.speaker)
+        PL_TRY(time_stage(b, "speaker vector", shape, vector, 1, 0, 0, b->m->tensors.speaker.mfa.weight.type, error));
+    if (!b->m->network.encoder)
+        return PARLEY_OK;
+    PL_TRY(time_stage(b, "codec encode", shape, encode, 1, 0, 0, b->m->tensors.encoder.conv1.weight.type, error));
+    return bench_encoder_shares(b, shape, error);
+}
+
 static parley_status run_all(bench *b, parley_error *error)
 {
     char shape[64];
@@ -222,6 +309,8 @@ static parley_status run_all(bench *b, parley_error *error)
     PL_TRY(bench_predictor(b, error));
     PL_TRY(bench_codec(b, 1, error));
     PL_TRY(bench_codec(b, CODEC_FRAMES, error));
+    if (b->m->network.speaker || b->m->network.encoder)
+        PL_TRY(bench_clone(b, error));
     snprintf(shape, sizeof shape, "prompt of %" PRId32 ", %" PRId32 " frames, %.2f s of audio", b->o->prompt, b->o->frames,
              (double)b->o->frames * b->m->info.samples_per_frame / b->m->info.sample_rate);
     return time_stage(b, "whole", shape, whole, 1, 0, 0, b->m->network.talker.blocks[0].q.w.type, error);

@@ -401,8 +401,12 @@ static parley_status search_beside(opening *o, const char *path, unsigned missin
 
 /* The parts that each use cannot do without. */
 static const unsigned parts_of_use[] = {
-    [PARLEY_PARTS_ALL] = ALL_PARTS & ~BIT(TTS_SPEAKER), [PARLEY_PARTS_TEXT] = BIT(TTS_TOKENIZER),      [PARLEY_PARTS_CODEC] = BIT(TTS_CODEC),
-    [PARLEY_PARTS_SPEAKER] = BIT(TTS_SPEAKER),          [PARLEY_PARTS_CODEC_ENCODER] = BIT(TTS_CODEC), [PARLEY_PARTS_CLONE] = ALL_PARTS,
+    [PARLEY_PARTS_ALL] = ALL_PARTS & ~BIT(TTS_SPEAKER),
+    [PARLEY_PARTS_TEXT] = BIT(TTS_TOKENIZER),
+    [PARLEY_PARTS_CODEC] = BIT(TTS_CODEC),
+    [PARLEY_PARTS_SPEAKER] = BIT(TTS_SPEAKER),
+    [PARLEY_PARTS_CODEC_ENCODER] = BIT(TTS_CODEC),
+    [PARLEY_PARTS_CLONE] = ALL_PARTS & ~BIT(TTS_SPEAKER),
 };
 
 static unsigned wanted_parts(const tts_open *what)
