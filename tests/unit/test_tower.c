@@ -40,15 +40,16 @@ static void on_tap(void *context, const char *name, char type, const void *data,
     record *r = context;
     stage *s = find_stage(r, name);
     assert_int_equal(type, 'f');
-    assert_int_equal(rank, 2);
-    size_t count = (size_t)(shape[0] * shape[1]);
+    assert_int_equal(rank, strstr(name, "conv2d") ? 3 : 2); /* time, channels, bands */
+    int64_t width = shape[1] * (rank == 3 ? shape[2] : 1);
+    size_t count = (size_t)(shape[0] * width);
     if (!s) {
         assert_true(r->count < MAX_STAGES);
         s = &r->stages[r->count++];
         snprintf(s->name, sizeof s->name, "%s", name);
-        s->width = shape[1];
+        s->width = width;
     }
-    assert_int_equal(s->width, shape[1]);
+    assert_int_equal(s->width, width);
     s->data = realloc(s->data, (s->count + count) * sizeof *s->data);
     assert_non_null(s->data);
     memcpy(s->data + s->count, data, count * sizeof *s->data);
