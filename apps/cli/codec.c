@@ -206,14 +206,25 @@ static parley_status run_decode(int argc, char **argv, parley_error *error)
     return status;
 }
 
+static parley_status print_parts(parley_error *error)
+{
+    cli_buffer text = {0};
+    cli_help(&decode_command, &text);
+    cli_append_text(&text,
+                    "\nusage: parley codec encode [options] -o CODES SOUND\n\nEncodes a recording; parley codec encode --help names its options.\n");
+    parley_status status = cli_output_whole("-", &text, error);
+    cli_buffer_free(&text);
+    return status;
+}
+
 parley_status cli_codec(int argc, char **argv, parley_error *error)
 {
     if (argc > 0 && !strcmp(argv[0], "decode"))
         return run_decode(argc - 1, argv + 1, error);
-    if (argc > 0 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")))
-        return cli_print_help(&decode_command, error);
     if (argc > 0 && !strcmp(argv[0], "encode"))
-        return cli_fail(error, PARLEY_UNSUPPORTED, "\"parley codec encode\" is not in this version");
-    return cli_fail(error, PARLEY_ARGUMENT, "\"parley codec\" is followed by decode%s%.100s%s", argc > 0 ? ", not \"" : "", argc > 0 ? argv[0] : "",
-                    argc > 0 ? "\"" : "");
+        return cli_codec_encode(argc - 1, argv + 1, error);
+    if (argc > 0 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h")))
+        return print_parts(error);
+    return cli_fail(error, PARLEY_ARGUMENT, "\"parley codec\" is followed by decode or encode%s%.100s%s", argc > 0 ? ", not \"" : "",
+                    argc > 0 ? argv[0] : "", argc > 0 ? "\"" : "");
 }

@@ -7,6 +7,8 @@
 
 parley_status cli_say(int argc, char **argv, parley_error *error);
 parley_status cli_codec(int argc, char **argv, parley_error *error);
+parley_status cli_codec_encode(int argc, char **argv, parley_error *error); /* behind "codec encode" */
+parley_status cli_voice(int argc, char **argv, parley_error *error);
 parley_status cli_hear(int argc, char **argv, parley_error *error);
 parley_status cli_align(int argc, char **argv, parley_error *error);
 parley_status cli_tokenize(int argc, char **argv, parley_error *error);

@@ -284,6 +284,7 @@ parley_status cli_ffmpeg_read(const char *name, int fd, const parley_audio_optio
             "the file to WAV",
             name);
     child c;
+    (void)lseek(fd, 0, SEEK_SET); /* where /dev/fd/0 is the same open file, not one opened anew */
     parley_status status = start(&c, program, fd, options->max_seconds, error);
     free(program);
     if (status != PARLEY_OK)

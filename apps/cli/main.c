@@ -16,7 +16,8 @@ typedef struct subcommand {
 
 static const subcommand subcommands[] = {
     {"say", "speak a text into a WAV file, or many texts into many", cli_say},
-    {"codec", "codes to sound (codec decode)", cli_codec},
+    {"voice", "voices from recordings, and the directory of voices", cli_voice},
+    {"codec", "codes to sound and back (codec decode, codec encode)", cli_codec},
     {"hear", "sound files to text, subtitles or JSON", cli_hear},
     {"align", "times of the words of a text in a sound", cli_align},
     {"tokenize", "ids of a text", cli_tokenize},

@@ -22,6 +22,16 @@ double cli_report_audio_seconds(const cli_report *report)
     return report->sample_rate > 0 ? (double)report->result.samples / report->sample_rate : 0.0;
 }
 
+static void add_clone(cli_json *json, const cli_clone *clone)
+{
+    cli_json_open(json, "clone", '{');
+    cli_json_string(json, "mode", clone->voice->codes ? "icl" : "xvector");
+    cli_json_unsigned(json, "frames", clone->voice->frames);
+    cli_json_bool(json, "cached", clone->cached);
+    cli_json_real(json, "seconds", clone->seconds);
+    cli_json_close(json, '}');
+}
+
 static void add_times(cli_json *json, const cli_report *report)
 {
     const parley_tts_times *times = &report->result.times;
@@ -68,4 +78,6 @@ void cli_report_members(cli_json *json, const cli_report *report)
     cli_json_unsigned(json, "kv_bytes", result->kv_bytes);
     if (report->teacher)
         add_agreement(json, result);
+    if (report->clone)
+        add_clone(json, report->clone);
 }

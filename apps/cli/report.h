@@ -4,6 +4,7 @@
 
 #include <parley/tts.h>
 
+#include "clone.h"
 #include "json_out.h"
 
 typedef struct cli_report {
@@ -11,6 +12,7 @@ typedef struct cli_report {
     int32_t sample_rate; /* Hz */
     double load;         /* seconds of opening the model */
     bool teacher;
+    const cli_clone *clone; /* of --clone; NULL: none */
 } cli_report;
 
 double cli_report_audio_seconds(const cli_report *report);

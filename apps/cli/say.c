@@ -3,7 +3,7 @@
 #include "json_out.h"
 #include "notice.h"
 #include "report.h"
-#include "say_options.h"
+#include "say_voice.h"
 #include "signals.h"
 #include "text_input.h"
 
@@ -66,12 +66,12 @@ static parley_status open_outputs(run *r, parley_error *error)
 static parley_status open_session(run *r, parley_error *error)
 {
     parley_tts_options options;
-    CLI_TRY(say_tts_options(r->model, r->fields, &r->inputs, &options, error));
+    CLI_TRY(say_tts_options(r->model, r->fields, &r->inputs, NULL, &options, error));
     if (r->dump.directory) {
         options.tap = cli_dump_tap;
         options.tap_context = &r->dump;
     }
-    options.exact_cut = r->fields->ref_codes.given && (r->wav_file.regular || r->dump.directory);
+    options.exact_cut = options.ref_codes && (r->wav_file.regular || r->dump.directory);
     CLI_TRY(parley_tts_open(r->model, &options, &r->session, error));
     cli_signals_graceful();
     cli_signals_watch(r->session);
@@ -159,7 +159,10 @@ static void summarise(const run *r)
 static parley_status speak(run *r, parley_error *error)
 {
     CLI_TRY(open_outputs(r, error));
+    CLI_TRY(say_clone(r->fields, &r->inputs, &r->dump, error));
+    r->report.clone = r->fields->clone.given ? &r->inputs.clone : NULL;
     CLI_TRY(cli_open_model(&r->fields->model, PARLEY_PARTS_ALL, &r->model, &r->report.load, error));
+    CLI_TRY(say_bind_voice(r->model, r->fields, &r->inputs, error));
     r->report.sample_rate = parley_model_info(r->model)->sample_rate;
     r->report.teacher = r->fields->teacher.given;
     r->report.result.size = sizeof r->report.result;

@@ -3,7 +3,7 @@
 #include "json_out.h"
 #include "notice.h"
 #include "report.h"
-#include "say_options.h"
+#include "say_voice.h"
 #include "signals.h"
 #include "text_input.h"
 
@@ -29,8 +29,9 @@ typedef struct batch {
     cli_output json_file;
     cli_buffer *reports; /* one JSON object a row, where --json asks for them */
     parley_model *model;
-    int32_t sample_rate; /* Hz */
-    double load;         /* seconds */
+    parley_reference *reference; /* of the voice that all rows without their own have; NULL: none */
+    int32_t sample_rate;         /* Hz */
+    double load;                 /* seconds */
     slot slots[CLI_MAX_SESSIONS];
     size_t used, limit; /* slots in use, and how many there may be */
     size_t next, done, failed;
@@ -83,7 +84,8 @@ static void report_row(batch *b, size_t row, const parley_tts_result *result)
 {
     if (!b->reports)
         return;
-    cli_report report = {.result = *result, .sample_rate = b->sample_rate, .load = b->load};
+    cli_report report = {
+        .result = *result, .sample_rate = b->sample_rate, .load = b->load, .clone = b->fields->clone.given ? &b->inputs.clone : NULL};
     cli_json json = {.out = &b->reports[row]};
     cli_json_open(&json, NULL, '{');
     cli_json_unsigned(&json, "row", row + 1);
@@ -91,27 +93,38 @@ static void report_row(batch *b, size_t row, const parley_tts_result *result)
     cli_json_close(&json, '}');
 }
 
-static parley_status row_options(const batch *b, const cli_job *job, parley_tts_options *options, parley_error *error)
+static parley_status row_options(const batch *b, const cli_job *job, const say_voice *voice, parley_tts_options *options, parley_error *error)
 {
-    CLI_TRY(say_tts_options(b->model, b->fields, &b->inputs, options, error));
-    if (job->voice.data)
-        options->speaker = say_speaker(job->voice.data);
+    CLI_TRY(say_tts_options(b->model, b->fields, &b->inputs, voice, options, error));
+    options->reference = voice ? NULL : b->reference;
     if (job->language.data)
         options->language = job->language.data;
     if (job->instruct.data)
         options->instruct = job->instruct.size ? job->instruct.data : NULL;
     if (job->has_seed)
         options->seed = job->seed;
-    options->exact_cut = b->fields->ref_codes.given;
+    options->exact_cut = options->ref_codes != NULL;
     return PARLEY_OK;
+}
+
+/* The row's own voice is needed until the session has copied it. */
+static parley_status open_row(batch *b, slot *s, const cli_job *job, parley_error *error)
+{
+    parley_tts_options options;
+    say_voice voice = {.file = NULL};
+    if (job->voice.data)
+        CLI_TRY(say_voice_find(b->model, b->fields, job->voice.data, &voice, error));
+    parley_status status = row_options(b, job, job->voice.data ? &voice : NULL, &options, error);
+    if (status == PARLEY_OK)
+        status = parley_tts_open(b->model, &options, &s->session, error);
+    say_voice_free(&voice);
+    return status;
 }
 
 static parley_status start_row(batch *b, slot *s, parley_error *error)
 {
     const cli_job *job = &b->jobs.rows[s->row];
-    parley_tts_options options;
-    CLI_TRY(row_options(b, job, &options, error));
-    CLI_TRY(parley_tts_open(b->model, &options, &s->session, error));
+    CLI_TRY(open_row(b, s, job, error));
     cli_signals_watch(s->session);
     CLI_TRY(parley_tts_push_text(s->session, job->text.data ? job->text.data : "", job->text.size, error));
     CLI_TRY(parley_tts_finish_text(s->session, error));
@@ -288,6 +301,16 @@ static parley_status read_jobs(batch *b, parley_error *error)
     return status;
 }
 
+/* The codes of the voice that the command line names go through the codec once for all rows. */
+static parley_status open_reference(batch *b, parley_error *error)
+{
+    parley_tts_options options;
+    CLI_TRY(say_tts_options(b->model, b->fields, &b->inputs, NULL, &options, error));
+    if (!options.ref_codes)
+        return PARLEY_OK;
+    return parley_reference_open(b->model, options.ref_codes, options.ref_frames, &b->reference, error);
+}
+
 static parley_status prepare(batch *b, parley_error *error)
 {
     const say_fields *f = b->fields;
@@ -298,7 +321,10 @@ static parley_status prepare(batch *b, parley_error *error)
         CLI_TRY(cli_output_open(&b->json_file, f->json.value, false, "", error));
     if (f->json.given && !(b->reports = calloc(b->jobs.count, sizeof *b->reports)))
         return cli_fail_memory(error);
+    CLI_TRY(say_clone(f, &b->inputs, NULL, error));
     CLI_TRY(cli_open_model(&f->model, PARLEY_PARTS_ALL, &b->model, &b->load, error));
+    CLI_TRY(say_bind_voice(b->model, f, &b->inputs, error));
+    CLI_TRY(open_reference(b, error));
     b->sample_rate = parley_model_info(b->model)->sample_rate;
     b->limit = f->batch.given ? (size_t)f->batch.value : DEFAULT_BATCH;
     return PARLEY_OK;
@@ -323,6 +349,7 @@ static void close_batch(batch *b)
         if (b->slots[i].used)
             release_slot(b, &b->slots[i]);
     }
+    parley_reference_close(b->reference);
     parley_model_close(b->model);
     cli_output_discard(&b->json_file);
     for (size_t i = 0; b->reports && i < b->jobs.count; i++)

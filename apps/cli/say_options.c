@@ -1,6 +1,8 @@
 #include "say_options.h"
 
 #include "output.h"
+#include "say_voice.h"
+#include "voice_store.h"
 
 #include <string.h>
 #include <sys/random.h>
@@ -38,12 +40,19 @@ static const char *const wav_formats[] = {"s16", "f32", NULL};
 static const cli_option rows[] = {
     CLI_ROW_MODEL(say_fields, model),
     CLI_ROW_CODEC(say_fields, model),
-    TEXT("--voice", voice, "NAME", "speaker of the model, or none; default: the model's first"),
+    TEXT("--voice", voice, "NAME", "speaker of the model, voice file, name of a voice, or none; default: the model's first speaker"),
+    CLI_ROW_VOICES(say_fields, voices),
+    TEXT("--clone", clone, "FILE", "speaks with the voice of a recording, - is standard input (Base models)"),
     TEXT("--language", language, "NAME", "language of the text; default auto"),
     TEXT("--instruct", instruct, "TEXT", "how to speak, for models that take it"),
     TEXT("--xvector", xvector, "FILE.npy", "voice as a vector of float32 (Base models)"),
     TEXT("--ref-codes", ref_codes, "FILE", "codes (.npy or .json) of a reference to continue; with --ref-text and --xvector"),
-    TEXT("--ref-text", ref_text, "TEXT", "what the reference says"),
+    TEXT("--ref-text", ref_text, "TEXT", "what the recording or the reference says; with it, cloning is in-context"),
+    TEXT("--ref-text-file", ref_text_file, "FILE", "the same from a file"),
+    CHOICE("--clone-mode", clone_mode, say_clone_modes, "vector alone, or codes and transcript too; default: icl with a transcript"),
+    CLI_ROW_CLONE_SILENCE(say_fields, clone_silence),
+    FLAG("--no-cache", no_cache, "encodes the recording again and keeps nothing"),
+    CLI_ROWS_SOUND(say_fields, sound),
     CHOICE("--layout", layout, layouts, "text along with the frames, or all of it in front; default: what suits the voice"),
     FLAG("--greedy", greedy, "always the best score: temperature 0 for all codes"),
     REAL("--temperature", temperature, 0, 10, false, "of the first code; 0 is greedy; default: the model's"),
@@ -88,14 +97,21 @@ const cli_command say_command = {
 /* Pairs of options where the first is nothing without the second. */
 static parley_status check_needs(const say_fields *f, parley_error *error)
 {
-    bool many = f->jobs.given || f->lines.given;
+    bool many = f->jobs.given || f->lines.given, text = f->ref_text.given || f->ref_text_file.given;
     const struct {
         bool given, needed;
         const char *option, *needs;
     } needs[] = {
-        {f->ref_codes.given, f->ref_text.given, "--ref-codes", "--ref-text"},
+        {f->ref_codes.given, text, "--ref-codes", "--ref-text"},
         {f->ref_codes.given, f->xvector.given, "--ref-codes", "--xvector"},
-        {f->ref_text.given, f->ref_codes.given, "--ref-text", "--ref-codes"},
+        {text, f->ref_codes.given || f->clone.given, f->ref_text.given ? "--ref-text" : "--ref-text-file", "--clone or --ref-codes"},
+        {f->clone_mode.given, f->clone.given, "--clone-mode", "--clone"},
+        {f->clone_silence.given, f->clone.given, "--clone-silence", "--clone"},
+        {f->no_cache.given, f->clone.given, "--no-cache", "--clone"},
+        {f->sound.audio.raw.given, f->clone.given, "--raw", "--clone"},
+        {f->sound.audio.rate.given, f->clone.given, "--rate", "--clone"},
+        {f->sound.audio.channels.given, f->clone.given, "--channels", "--clone"},
+        {f->sound.max_audio.given, f->clone.given, "--max-audio", "--clone"},
         {many, f->output_dir.given, f->jobs.given ? "--jobs" : "--lines", "--output-dir"},
         {f->output_dir.given, many, "--output-dir", "--jobs or --lines"},
         {f->batch.given, many, "--batch", "--jobs or --lines"},
@@ -110,12 +126,19 @@ static parley_status check_needs(const say_fields *f, parley_error *error)
 static parley_status check_exclusions(const say_fields *f, bool argument, parley_error *error)
 {
     bool many = f->jobs.given || f->lines.given, speaker = f->voice.given && say_speaker(f->voice.value);
+    bool piped = f->file.given ? !strcmp(f->file.value, "-") : !argument && !f->jobs.given;
     const char *how = f->jobs.given ? "--jobs" : "--lines";
     const struct {
         bool a, b;
         const char *name_a, *name_b;
     } pairs[] = {
         {speaker, f->xvector.given, "--voice NAME", "--xvector"},
+        {speaker, f->clone.given, "--voice NAME", "--clone"},
+        {f->clone.given, f->xvector.given, "--clone", "--xvector"},
+        {f->ref_text.given, f->ref_text_file.given, "--ref-text", "--ref-text-file"},
+        {f->clone.given && !strcmp(f->clone.value, "-"), piped, "--clone -", "a text on standard input"},
+        {f->ref_text_file.given && !strcmp(f->ref_text_file.value, "-"), piped || (f->clone.given && !strcmp(f->clone.value, "-")),
+         "--ref-text-file -", "a text or recording on standard input"},
         {f->greedy.given, f->temperature.given && f->temperature.value > 0, "--greedy", "--temperature above 0"},
         {f->greedy.given, f->sub_temperature.given && f->sub_temperature.value > 0, "--greedy", "--sub-temperature above 0"},
         {argument, f->file.given, "a text", "-f"},
@@ -160,11 +183,6 @@ parley_status say_check(const say_fields *fields, const cli_arguments *arguments
     return check_outputs(fields, error);
 }
 
-const char *say_speaker(const char *name)
-{
-    return !name || !*name || !strcmp(name, "none") ? NULL : name;
-}
-
 parley_status say_draw_seed(uint64_t *seed, parley_error *error)
 {
     if (getrandom(seed, sizeof *seed, 0) == (ssize_t)sizeof *seed)
@@ -197,6 +215,9 @@ parley_status say_read_inputs(const say_fields *fields, say_inputs *inputs, parl
 void say_free_inputs(say_inputs *inputs)
 {
     cli_npy_free(&inputs->xvector);
+    cli_buffer_free(&inputs->ref_text);
+    parley_voice_free(inputs->clone.voice);
+    say_voice_free(&inputs->voice);
     cli_codes_free(&inputs->ref_codes);
     cli_codes_free(&inputs->teacher);
 }
@@ -225,35 +246,29 @@ static void set_sampling(const say_fields *f, parley_tts_options *options)
         options->talker.temperature = options->predictor.temperature = 0.0f;
 }
 
-static void set_voice(const say_fields *f, const say_inputs *inputs, parley_tts_options *options)
+static void set_text(const say_fields *f, const say_inputs *inputs, parley_tts_options *options)
 {
-    if (f->voice.given)
-        options->speaker = say_speaker(f->voice.value);
     if (f->language.given)
         options->language = f->language.value;
     if (f->instruct.given && *f->instruct.value)
         options->instruct = f->instruct.value;
-    options->xvector = inputs->xvector.floats;
-    options->xvector_length = inputs->xvector.count;
-    options->ref_codes = inputs->ref_codes.values;
-    options->ref_frames = inputs->ref_codes.frames;
-    options->ref_text = f->ref_text.value;
     options->teacher = inputs->teacher.values;
     options->teacher_frames = inputs->teacher.frames;
 }
 
-parley_status say_tts_options(const parley_model *model, const say_fields *fields, const say_inputs *inputs, parley_tts_options *options,
-                              parley_error *error)
+parley_status say_tts_options(const parley_model *model, const say_fields *fields, const say_inputs *inputs, const say_voice *row,
+                              parley_tts_options *options, parley_error *error)
 {
     int32_t groups = parley_model_info(model)->groups;
     CLI_TRY(cli_codes_check(&inputs->ref_codes, "--ref-codes", groups, error));
     CLI_TRY(cli_codes_check(&inputs->teacher, "--teacher", groups, error));
     parley_tts_options_init(model, options);
-    set_voice(fields, inputs, options);
+    say_set_voice(fields, inputs, row, options);
+    set_text(fields, inputs, options);
     set_sampling(fields, options);
     if (fields->layout.given)
         options->layout = (parley_layout)fields->layout.value;
-    else if (fields->xvector.given)
+    else if (options->xvector)
         options->layout = PARLEY_LAYOUT_STREAMING; /* the init function cannot know of the vector */
     if (fields->kv.given)
         options->kv = (parley_kv)fields->kv.value;

@@ -41,6 +41,7 @@ typedef struct parley_asr_options {
     void *tap_context;
 } parley_asr_options;
 
+/* Defaults of this model. */
 PARLEY_API void parley_asr_options_init(const parley_model *model, parley_asr_options *options);
 
 /* Makes a session. Options and all they point to are copied. Errors: ARGUMENT (an unknown language lists the known ones), STATE (the model does not
@@ -97,6 +98,7 @@ typedef struct parley_asr_result {
     parley_asr_times times;
 } parley_asr_result;
 
+/* What there is so far. */
 PARLEY_API void parley_asr_result_get(parley_asr *session, parley_asr_result *result);
 
 /* ------------------------------------------------------------------ alignment */
@@ -113,6 +115,7 @@ typedef struct parley_align_options {
     void *tap_context;
 } parley_align_options;
 
+/* Defaults of this model. */
 PARLEY_API void parley_align_options_init(const parley_model *model, parley_align_options *options);
 
 typedef struct parley_alignment {

@@ -33,6 +33,7 @@ typedef struct parley_audio {
     parley_allocator allocator; /* that made `samples` */
 } parley_audio;
 
+/* Fills in the defaults. */
 PARLEY_API void parley_audio_options_init(parley_audio_options *options);
 
 /* Where bytes come from. `read` fills up to `size` bytes and returns how many (0 at the end), or -1. */
@@ -49,7 +50,7 @@ typedef struct parley_audio_stream {
 PARLEY_API PARLEY_MUST_USE parley_status parley_audio_read(const char *name, const parley_audio_stream *stream, const parley_audio_options *options,
                                                            parley_audio *audio, parley_error *error);
 
-/* The same from bytes in memory, and from a regular file (anything else is UNSUPPORTED: it could keep the caller waiting). MISSING: no such file. */
+/* The same from bytes in memory, and from a regular file (anything else is UNSUPPORTED: it could keep the caller waiting; MISSING: no such file). */
 PARLEY_API PARLEY_MUST_USE parley_status parley_audio_read_memory(const char *name, const void *data, size_t size,
                                                                   const parley_audio_options *options, parley_audio *audio, parley_error *error);
 PARLEY_API PARLEY_MUST_USE parley_status parley_audio_read_file(const char *path, const parley_audio_options *options, parley_audio *audio,

@@ -15,6 +15,7 @@ typedef struct parley_voice_options {
     void *tap_context;
 } parley_voice_options;
 
+/* No tap. */
 PARLEY_API void parley_voice_options_init(parley_voice_options *options);
 
 /* Speaker vector [parley_info.xvector_length] of PCM, by the model's speaker encoder (Base models). Needs at least 1280 samples. Errors: STATE (the
@@ -60,6 +61,10 @@ PARLEY_API PARLEY_MUST_USE parley_status parley_voice_read_rvq(const parley_mode
 /* And back: `*bytes` with parley_voice_bytes_free(). */
 PARLEY_API PARLEY_MUST_USE parley_status parley_voice_write_rvq(const int32_t *codes, size_t frames, int32_t groups, int32_t codebook_size,
                                                                 void **bytes, size_t *size, parley_error *error);
+
+/* SHA-256 of bytes as 64 hexadecimal digits and a NUL: the hash of voice files, for callers that keep voices by what they were made from. */
+enum { PARLEY_VOICE_HASH_TEXT = 65 };
+PARLEY_API void parley_voice_hash(const void *bytes, size_t size, char text[PARLEY_VOICE_HASH_TEXT]);
 
 #ifdef __cplusplus
 }

@@ -87,16 +87,16 @@ pl_audio_chunk pl_audio_sound_chunk(const pl_audio_bytes *bytes)
         return (pl_audio_chunk){0};
     uint8_t head[12];
     uint64_t at = k->head;
-    size_t head_size = 4 + k->size_bytes;
-    while (pl_audio_bytes_copy(bytes, at, head, head_size) == head_size) {
-        uint64_t size = read_size(head + 4, k->size_bytes, k->big_endian);
+    size_t head_size = 4 + k->size_bytes, got;
+    while ((got = pl_audio_bytes_copy(bytes, at, head, head_size)) == head_size) {
+        uint64_t size = read_size(head + 4, k->size_bytes, k->big_endian), left = bytes->size - at - head_size;
         if (memcmp(head, k->sound_chunk, 4) == 0)
             return judge(k, bytes, at + 4, size);
-        if (size > bytes->size - at - head_size)
-            break;
+        if (size > left)
+            return (pl_audio_chunk){.lacks = size - left};
         at += head_size + size + (k->padded ? size & 1 : 0);
     }
-    return (pl_audio_chunk){0};
+    return (pl_audio_chunk){.lacks = got > 0 ? head_size - got : 0};
 }
 
 /* ------------------------------------------------------------------ Ogg pages */

@@ -16,7 +16,7 @@ typedef struct pl_audio_chunk {
     unsigned patch_size; /* bytes, 0: nothing to replace */
 } pl_audio_chunk;
 
-/* All zeros when there is no such chunk. */
+/* A file that ends inside a chunk in front of it lacks what that one promises. All zeros when there is no such chunk. */
 pl_audio_chunk pl_audio_sound_chunk(const pl_audio_bytes *bytes);
 
 /* Every page of an Ogg file: FORMAT at the first that is cut or whose checksum is wrong. Other files pass. */

@@ -157,6 +157,15 @@ static parley_status decode(pl_intake *intake, SNDFILE *file, const SF_INFO *inf
     return pl_intake_finish(intake, error);
 }
 
+/* Before libsndfile sees them: it loses memory on some damaged headers of Ogg streams. */
+static parley_status check_pages(const char *name, const pl_audio_bytes *bytes, parley_audio *audio, parley_error *error)
+{
+    parley_status status = pl_audio_check_pages(name, bytes, error);
+    if (status != PARLEY_OK)
+        snprintf(audio->source_format, sizeof audio->source_format, "Ogg");
+    return status;
+}
+
 parley_status pl_audio_decode(const char *name, const pl_audio_bytes *bytes, const parley_audio_options *options, parley_audio *audio,
                               parley_error *error)
 {
@@ -168,13 +177,12 @@ parley_status pl_audio_decode(const char *name, const pl_audio_bytes *bytes, con
         snprintf(audio->source_format, sizeof audio->source_format, "empty");
         return pl_fail(error, PARLEY_FORMAT, "%s: no sound file: it is empty", name);
     }
+    PL_TRY(check_pages(name, bytes, audio, error));
     SNDFILE *file = sf_open_virtual(&io, SFM_READ, &info, &cursor);
     if (!file)
         return fail_open(name, &cursor, audio, error);
     describe(info.format, audio->source_format, sizeof audio->source_format);
     parley_status status = pl_intake_open(&intake, name, options, info.samplerate, info.channels, audio, error);
-    if (status == PARLEY_OK)
-        status = pl_audio_check_pages(name, bytes, error);
     if (status == PARLEY_OK)
         status = decode(&intake, file, &info, &cursor, error);
     pl_intake_close(&intake);

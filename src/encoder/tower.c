@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WINDOWS = 1 }; /* attention windows of one pass through the layers */
+enum { WINDOWS = 2 }; /* of attention in one pass: the layers' weights are read once for them */
 
 typedef struct run {
     pl_compute *compute;
@@ -18,7 +18,7 @@ typedef struct run {
     int group;             /* chunks that go through the stem's last product together */
     float *columns;        /* [rows of a group][channels * bands] */
     pl_transformer layers; /* the tower's, with the block of this run */
-    pl_kv kv;
+    pl_kv kv[WINDOWS];     /* one a window, so that a window's keys lie the same wherever it stands in the clip */
     tower_stem stem;
 } run;
 
@@ -119,18 +119,23 @@ static parley_status project(run *r, const float *x, int rows, float *out, parle
     return PARLEY_OK;
 }
 
-/* Whole windows of rows; x is used up. */
+/* Whole windows of rows, at most WINDOWS; x is used up. */
 static parley_status encode(run *r, float *x, int rows, float *out, parley_error *error)
 {
-    pl_tokens tokens = {&r->kv, rows};
+    pl_tokens windows[WINDOWS];
+    int count = 0, block = (int)r->layers.shape.block;
+    for (int at = 0; at < rows; count++) {
+        windows[count] = (pl_tokens){&r->kv[count], (int)smaller(rows - at, block)};
+        pl_kv_truncate(&r->kv[count], 0);
+        at += windows[count].count;
+    }
     pl_forward forward = {.x = x,
-                          .sequences = &tokens,
-                          .n_sequences = 1,
+                          .sequences = windows,
+                          .n_sequences = count,
                           .out = x, /* the norm works in place */
                           .cancel = r->options->cancel,
                           .tap = r->tap ? on_layer : NULL,
                           .tap_context = r};
-    pl_kv_truncate(&r->kv, 0);
     PL_TRY(pl_transformer_forward(r->compute, &r->layers, &forward, error));
     pl_tap_floats(r->tap, "tower_ln_post", x, rows, r->tower->shape.width);
     return project(r, x, rows, out, error);
@@ -184,14 +189,16 @@ parley_status pl_tower_run(pl_compute *compute, const pl_tower *tower, const flo
 {
     pl_arena_mark mark = pl_arena_save(&compute->step);
     run r = {.compute = compute, .tower = tower, .options = options, .tap = options->tap.call ? &options->tap : NULL, .mel = mel, .frames = frames};
-    int64_t tokens = pl_tower_tokens(&tower->shape, frames), windows = (int64_t)tower->window_tokens * WINDOWS;
+    int64_t tokens = pl_tower_tokens(&tower->shape, frames);
     if (tokens > INT_MAX / 2)
         return pl_fail(error, PARLEY_LIMIT, "audio tower: %lld frames in one call", (long long)frames);
-    pl_transformer_kv(&tower->transformer, &compute->step.allocator, PL_F32, options->full_attention ? tokens : windows, &r.kv);
+    for (int i = 0; i < WINDOWS; i++)
+        pl_transformer_kv(&tower->transformer, &compute->step.allocator, PL_F32, options->full_attention ? tokens : tower->window_tokens, &r.kv[i]);
     parley_status status = open_run(&r, error);
     if (status == PARLEY_OK)
         status = options->full_attention ? run_whole(&r, tokens, out, error) : run_windows(&r, out, error);
-    pl_kv_free(&r.kv);
+    for (int i = 0; i < WINDOWS; i++)
+        pl_kv_free(&r.kv[i]);
     pl_arena_restore(&compute->step, mark);
     return status;
 }

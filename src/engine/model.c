@@ -91,10 +91,20 @@ parley_status pl_model_check(const pl_location *location, const parley_open_opti
     return family->check(&env, location, report, context, faults, error);
 }
 
-uint64_t pl_reference_cut(uint64_t ref_frames, uint64_t total_frames, uint64_t samples)
+static const pl_tts_ops *speaking_family(void)
 {
     const pl_family *const *family = pl_families();
-    while (*family && !(*family)->tts)
+    while (!(*family)->tts)
         family++;
-    return *family ? (*family)->tts->reference_cut(ref_frames, total_frames, samples) : 0;
+    return (*family)->tts;
+}
+
+uint64_t pl_reference_cut(uint64_t ref_frames, uint64_t total_frames, uint64_t samples)
+{
+    return speaking_family()->reference_cut(ref_frames, total_frames, samples);
+}
+
+const pl_voice_file_ops *pl_voice_files(void)
+{
+    return speaking_family()->voice_files;
 }

@@ -22,4 +22,7 @@ parley_status pl_model_check(const pl_location *location, const parley_open_opti
 /* See parley_codec_reference_cut(): the rule of the family that speaks. */
 uint64_t pl_reference_cut(uint64_t ref_frames, uint64_t total_frames, uint64_t samples);
 
+/* Voice files without a model: those of the family that speaks. */
+const pl_voice_file_ops *pl_voice_files(void);
+
 #endif

@@ -31,6 +31,19 @@ typedef struct pl_location {
 typedef void (*pl_report_finding)(void *context, const parley_finding *finding);
 typedef void (*pl_report_row)(void *context, const parley_bench_row *row);
 
+/* Voice files. They depend on no open model but where a file does not name its own sizes. */
+typedef struct pl_voice_file_ops {
+    parley_status (*write)(const parley_voice *voice, void **bytes, size_t *size, parley_error *error);
+    void (*bytes_free)(void *bytes, size_t size);
+    parley_status (*read)(const void *bytes, size_t size, parley_voice **voice, parley_error *error);
+    void (*free)(parley_voice *voice);
+    parley_status (*read_spk)(const parley_info *info, const void *bytes, size_t size, float *vector, parley_error *error);
+    parley_status (*read_rvq)(const parley_allocator *allocator, const parley_info *info, const void *bytes, size_t size, int32_t **codes,
+                              size_t *frames, parley_error *error);
+    parley_status (*write_rvq)(const int32_t *codes, size_t frames, int32_t groups, int32_t codebook_size, void **bytes, size_t *size,
+                               parley_error *error);
+} pl_voice_file_ops;
+
 /* Synthesis. A session of a family begins with a struct parley_tts. */
 typedef struct pl_tts_ops {
     void (*options_init)(const void *model, parley_tts_options *options);
@@ -53,6 +66,7 @@ typedef struct pl_tts_ops {
     parley_status (*codec_encode)(const void *model, const float *pcm, size_t samples, const parley_voice_options *options, int32_t **codes,
                                   size_t *frames, parley_error *error);
     uint64_t (*reference_cut)(uint64_t ref_frames, uint64_t total_frames, uint64_t samples);
+    const pl_voice_file_ops *voice_files;
 } pl_tts_ops;
 
 /* Recognition and alignment. A session of a family begins with a struct parley_asr. */

@@ -4,8 +4,9 @@
 
 enum {
     STEP_CHUNK = 1 << 20,
-    PANELS_PER_TASK = 4,   /* a micro-kernel's tile of panels: smaller tasks would waste its registers */
-    COLUMNS_PER_TASK = 96, /* whole tiles of columns, and one task for the 64 rows that come often */
+    PANELS_PER_TASK = 4,    /* a micro-kernel's tile of panels: smaller tasks would waste its registers */
+    COLUMNS_PER_TASK = 192, /* the weights are unpacked once for these: as many as a call of a product takes at once */
+    COLUMNS = 12,           /* of whole tiles at every level */
     MAX_PRODUCTS = 8
 };
 
@@ -34,7 +35,7 @@ float *pl_step_floats(pl_compute *compute, int64_t count)
 
 /* The grid of tasks of one product: tiles of panels, the outer index, by tiles of columns. */
 typedef struct tiles {
-    int first, panel_tiles, column_tiles, panels_per_task;
+    int first, panel_tiles, column_tiles, panels_per_task, columns_per_task;
 } tiles;
 
 typedef struct region {
@@ -63,8 +64,8 @@ static void run_tile(void *context, int task, int worker)
     const tiles *t = &r->tiles[i];
     const pl_gemm *g = &r->products[i];
     int panel = (task - t->first) / t->column_tiles * t->panels_per_task;
-    int column = (task - t->first) % t->column_tiles * COLUMNS_PER_TASK;
-    int last_column = t->column_tiles == 1 ? g->columns : smaller(column + COLUMNS_PER_TASK, g->columns);
+    int column = (task - t->first) % t->column_tiles * t->columns_per_task;
+    int last_column = smaller(column + t->columns_per_task, g->columns);
     r->compute->k->gemm(g, panel, smaller(panel + t->panels_per_task, pl_panels(g->w)), column, last_column,
                         r->compute->scratch + (size_t)worker * r->compute->scratch_stride);
 }
@@ -76,6 +77,10 @@ static tiles plan(const pl_gemm *g, int threads, int first)
     tiles t = {.first = first, .column_tiles = 1};
     if (g->columns > COLUMNS_PER_TASK)
         t.column_tiles = ceil_div(g->columns, COLUMNS_PER_TASK);
+    /* Equal ones: each unpacks its weights anew, so a full one and a narrow rest would cost more. */
+    t.columns_per_task = (ceil_div(g->columns, t.column_tiles) / COLUMNS + 1) * COLUMNS;
+    t.columns_per_task = smaller(t.columns_per_task, COLUMNS_PER_TASK);
+    t.column_tiles = ceil_div(g->columns, t.columns_per_task);
     int wanted = t.column_tiles > 1 ? 1 : threads * 2;
     t.panels_per_task = ceil_div(ceil_div(panels, wanted), PANELS_PER_TASK) * PANELS_PER_TASK;
     if (t.column_tiles > 1 && t.panels_per_task > PANELS_PER_TASK) /* weights of a task stay in the second-level cache */

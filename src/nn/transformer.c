@@ -171,13 +171,13 @@ static void reach(const pl_transformer_shape *s, const place *p, int64_t *begin,
     }
 }
 
-/* One task: the query heads of one row that share a key head. */
+/* One task: the query heads of one row that share a key head. Rows of a head follow each other: its keys and values stay in the cache. */
 static void attend_group(void *context, int task, int worker)
 {
     (void)worker;
     const work *w = context;
     const pl_transformer_shape *s = &w->t->shape;
-    int row = task / s->kv_heads, head = task % s->kv_heads, group = s->heads / s->kv_heads;
+    int row = task % w->rows, head = task / w->rows, group = s->heads / s->kv_heads;
     int from = w->map ? w->map[row] : row;
     const place *p = &w->places[from];
     int64_t begin, end;

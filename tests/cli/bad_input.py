@@ -185,8 +185,9 @@ def plain_cases(base):
         "codes by name": (["say", "--codes", "codes.txt", "x"], ARGUMENT, ".npy"),
         "jobs without folder": (["say", "--jobs", "jobs_row.jsonl"], ARGUMENT, "--output-dir"),
         "folder without jobs": (["say", "--output-dir", "d", "x"], ARGUMENT, "--jobs"),
-        "encode": (["codec", "encode", "x.wav", "-o", "x.npy"], UNSUPPORTED, "not in this version"),
-        "codec alone": (["codec"], ARGUMENT, "decode"),
+        "encode": (["codec", "encode", "x.wav", "-o", "x.npy"], MISSING, "x.wav"),
+        "codec alone": (["codec"], ARGUMENT, ["decode", "encode"]),
+        "voice alone": (["voice"], ARGUMENT, ["make", "list"]),
         # models
         "no such model": ([*say, "-m", "nowhere", "x"], MISSING, "nowhere"),
         "empty folder": ([*say, "-m", "bad/nothing", "x"], MISSING, "bad/nothing"),
@@ -388,7 +389,11 @@ def cancelled_batch(parley, here, base):
 
 
 def help_everywhere(parley, here, base):
+<<<<<<< HEAD
+    for args in ([], ["say"], ["codec"], ["codec", "decode"], ["codec", "encode"], ["voice"], ["voice", "make"], ["tokenize"], ["info"], ["bench"]):
+=======
     for args in ([], ["say"], ["codec"], ["codec", "decode"], ["hear"], ["align"], ["tokenize"], ["info"], ["bench"]):
+>>>>>>> h-hear
         status, out, error = run(parley, here, [*args, "--help"])
         expect((status, out, error), 0, "")
         if b"usage: parley" not in out or error:

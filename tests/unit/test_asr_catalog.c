@@ -280,6 +280,8 @@ static void test_spellings(void **state)
         check_ids(&l, "<|im_start|><|audio_start|><|audio_pad|><|audio_pad|><|audio_end|><|im_end|><asr_text><tool_call><non_speech>", ids, 9);
         assert_int_equal(pl_tokenizer_find(l.tokenizer, (pl_span){"<|unused_420|>", 14}), -1);
         assert_int_equal(pl_token_bytes(l.tokenizer, 419).length, 10);
+        for (size_t k = 0; k < sizeof ids / sizeof *ids; k++)
+            assert_int_equal(pl_token_is_special(l.tokenizer, ids[k]), k < 6);
         unload(&l);
     }
 }
@@ -357,6 +359,7 @@ static const fault faults[] = {
     {MAIN, "\"thinker_config\"", "\"other\"", PARLEY_MISSING, "'thinker_config.audio_config.num_mel_bins' is not there"},
     {MAIN, "\"n_window\"", "\"other\"", PARLEY_MISSING, "'thinker_config.audio_config.n_window' is not there"},
     {MAIN, "\"n_window_infer\"", "\"other\"", PARLEY_MISSING, "'thinker_config.audio_config.n_window_infer'"},
+    {MAIN, "\"n_window\": 50", "\"n_window\": 5000", PARLEY_FORMAT, "n_window' is 5000, 1 to 4096"},
     {MAIN, "\"n_window_infer\": 800", "\"n_window_infer\": 80", PARLEY_FORMAT, "attention window"},
     {MAIN, "\"audio_token_id\"", "\"other\"", PARLEY_MISSING, "'thinker_config.audio_token_id' is not there"},
     {MAIN, "\"tie_word_embeddings\"", "\"other\"", PARLEY_MISSING, "tie_word_embeddings"},

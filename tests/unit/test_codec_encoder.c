@@ -308,6 +308,30 @@ static void test_codebooks(void **state)
     codec_fixture_close(f);
 }
 
+/* A semantic code alone needs no acoustic projection. */
+static void test_one_group(void **state)
+{
+    (void)state;
+    codec_fixture *f = encoder_fixture_open("codec_a", PARLEY_CPU_SCALAR, 1);
+    pl_arena arena;
+    pl_arena_init(&arena, NULL, 1 << 20);
+    sound s = cut_of_mix("codec_a", 0, 3840);
+    codes all = encode(f, &s, NULL, NULL);
+    int groups = f->config.encoder.groups;
+    f->config.encoder.groups = 1;
+    f->tensors.encoder.acoustic_in = (pl_tensor){0};
+    load_again(&arena, f);
+    codes one = encode(f, &s, NULL, NULL);
+    assert_int_equal(one.count, 2);
+    assert_int_equal(one.data[0], all.data[0]);
+    assert_int_equal(one.data[1], all.data[groups]);
+    free(all.data);
+    free(one.data);
+    free(s.pcm);
+    pl_arena_free(&arena);
+    codec_fixture_close(f);
+}
+
 /* ------------------------------------------------------------------ faults */
 
 static void expect_fault(codec_fixture *f, const sound *s, parley_status status, const char *text)
@@ -489,11 +513,17 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_golden),        cmocka_unit_test(test_pieces),
-        cmocka_unit_test(test_threads),       cmocka_unit_test(test_causal),
-        cmocka_unit_test(test_codebooks),     cmocka_unit_test(test_bad_samples),
-        cmocka_unit_test(test_not_finite),    cmocka_unit_test(test_cancel),
-        cmocka_unit_test(test_out_of_memory), cmocka_unit_test(test_load_out_of_memory),
+        cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_causal),
+        cmocka_unit_test(test_codebooks),
+        cmocka_unit_test(test_one_group),
+        cmocka_unit_test(test_bad_samples),
+        cmocka_unit_test(test_not_finite),
+        cmocka_unit_test(test_cancel),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_load_out_of_memory),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,7 +18,6 @@ enum { OPTIONAL = 0, HF = 1 << ASR_HF, ALWAYS = 1 << ASR_HF | 1 << ASR_TRANSCRIB
 #define EPS       0, 1
 #define THETA     1e-3, 1e15
 #define ID        0, 1 << 24
-#define FRAMES    1, 1 << 20
 
 /* Rows stay as they are typed: one a line where it fits. */
 /* clang-format off */
@@ -36,8 +35,8 @@ static const pl_value_row rows[] = {
     {FIELD(tower.ffn), PL_INT, ALWAYS, SIZE, AUDIO("encoder_ffn_dim"), {G "encoder.ffn_dim"}},
     {FIELD(tower.out), PL_INT, ALWAYS, SIZE, AUDIO("output_dim"), {G "encoder.output_dim"}},
     {FIELD(tower.channels), PL_INT, ALWAYS, 1, 1 << 13, AUDIO("downsample_hidden_size"), {G "encoder.downsample_hidden"}},
-    {FIELD(tower.window), PL_INT, ALWAYS, FRAMES, AUDIO("n_window"), {G "encoder.n_window"}},
-    {FIELD(tower.window_infer), PL_INT, ALWAYS, FRAMES, AUDIO("n_window_infer"), {G "encoder.n_window_infer"}},
+    {FIELD(tower.window), PL_INT, ALWAYS, 1, 1 << 12, AUDIO("n_window"), {G "encoder.n_window"}},
+    {FIELD(tower.window_infer), PL_INT, ALWAYS, 1, 1 << 20, AUDIO("n_window_infer"), {G "encoder.n_window_infer"}},
 
     {FIELD(vocabulary), PL_INT, ALWAYS, ROWS, TEXT("vocab_size"), {G "decoder.vocab_size"}},
     {FIELD(text.width), PL_INT, ALWAYS, SIZE, TEXT("hidden_size"), {G "decoder.hidden_size"}},

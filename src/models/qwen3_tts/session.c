@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "models/qwen3_tts/budget.h"
+#include "models/qwen3_tts/voice_file.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -333,4 +334,5 @@ const pl_tts_ops pl_tts_ops_qwen3 = {
     .voice_vector = pl_tts_voice_vector,
     .codec_encode = pl_tts_codec_encode,
     .reference_cut = pl_codec_cut,
+    .voice_files = &pl_voice_files_qwen3,
 };

@@ -1,0 +1,514 @@
+#!/usr/bin/env python3
+"""Voices and cloning, end to end: recordings, voice files, the directory of voices, the cache.
+
+    voices.py PARLEY GOLDEN SMALL_MODEL [--only REGEX]
+
+GOLDEN holds models/tts_a_base and tts_b_base (Base) and tts_ref/short.wav; SMALL_MODEL is parley-small-tts (custom voice). Every case runs in a fresh
+folder, with a home of its own. Exit status 0 when all pass.
+"""
+import argparse
+import hashlib
+import json
+import os
+import re
+import shutil
+import stat
+import struct
+import subprocess
+import sys
+import tempfile
+import wave
+
+ARGUMENT, IO, FORMAT, MISSING, UNSUPPORTED, VALUE, LIMIT = 2, 4, 5, 6, 8, 10, 12
+TEXT = "Hello there."
+RATE = 24000
+
+
+class Fail(Exception):
+    pass
+
+
+# ------------------------------------------------------------------ files
+
+def wav_bytes(samples, channels=1, rate=RATE):
+    data = struct.pack(f"<{len(samples)}h", *samples)
+    return (b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, channels, rate, rate * 2 * channels, 2 * channels, 16)
+            + b"data" + struct.pack("<I", len(data)) + data)
+
+
+def float_wav(samples, rate=RATE):
+    data = struct.pack(f"<{len(samples)}f", *samples)
+    return (b"RIFF" + struct.pack("<I", 50 + len(data)) + b"WAVEfmt " + struct.pack("<IHHIIHHH", 18, 3, 1, rate, rate * 4, 4, 32, 0)
+            + b"fact" + struct.pack("<II", 4, len(samples)) + b"data" + struct.pack("<I", len(data)) + data)
+
+
+def voice_bytes(model, vector, name=b"made", text=b"", codes=b"", version=1):
+    """A voice file, written from docs/VOICES.md alone."""
+    sections = [(b"name", name), (b"modl", model), (b"text", text), (b"vect", struct.pack(f"<{len(vector)}f", *vector))]
+    if codes:
+        sections.append((b"code", codes))
+    body = b"".join(tag + struct.pack("<I", len(data)) + data for tag, data in sections)
+    head = b"\x89PVOICE\n" + struct.pack("<IIQ", version, len(sections), 24 + len(body) + 32) + body
+    return head + hashlib.sha256(head).digest()
+
+
+def write(path, data):
+    with open(path, "wb") as f:
+        f.write(data)
+    return path
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+class World:
+    """A folder with a home in it, the program, the models."""
+
+    def __init__(self, parley, golden, small, here):
+        self.parley, self.small, self.here = parley, small, here
+        self.base, self.other = (os.path.join(golden, "models", name) for name in ("tts_a_base", "tts_b_base"))
+        self.gguf = ["-m", os.path.join(golden, "gguf_qts_a_base", "model-bf16.gguf"), "--codec", os.path.join(self.base, "speech_tokenizer")]
+        self.short = os.path.join(golden, "tts_ref", "short.wav")
+        with wave.open(self.short, "rb") as w:
+            if (w.getframerate(), w.getnchannels(), w.getsampwidth()) != (RATE, 1, 2):
+                raise Fail("tts_ref/short.wav is another kind of file")
+            self.samples = struct.unpack(f"<{w.getnframes()}h", w.readframes(w.getnframes()))
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("XDG_")}
+        self.env["HOME"] = os.path.join(here, "home")
+        os.mkdir(self.env["HOME"])
+        self.cache = os.path.join(self.env["HOME"], ".cache", "parley", "voices")
+        self.voices = os.path.join(self.env["HOME"], ".local", "share", "parley", "voices")
+
+    def at(self, name):
+        return os.path.join(self.here, name)
+
+    def run(self, *args, code=0, says=(), stdin=b"", umask=0o022):
+        p = subprocess.run([self.parley, *args], cwd=self.here, env=self.env, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120,
+                           preexec_fn=lambda: os.umask(umask))
+        error = p.stderr.decode("utf-8", "backslashreplace")
+        if p.returncode != code:
+            raise Fail(f"{' '.join(args)}: exit code {p.returncode}, wanted {code}: {error.strip()[-300:]}")
+        for word in [says] if isinstance(says, str) else says:
+            if word.lower() not in error.lower():
+                raise Fail(f"{' '.join(args)}: the message does not say {word!r}: {error.strip()[-300:]}")
+        self.error = error
+        return p.stdout
+
+    def say(self, *args, out="out.wav", **how):
+        self.run("say", "-m", self.base, "--greedy", "--max-frames", "4", "-o", out, "--json", "say.json", *args, "--", TEXT, **how)
+        if how.get("code", 0) == 0:
+            with open(self.at("say.json"), encoding="utf-8") as f:
+                self.told = json.load(f)
+            return read(self.at(out))
+        return None
+
+    def clone(self, *args, **how):
+        return self.say("--clone", self.short, "--ref-text", "At home.", *args, **how)
+
+    def kept(self):
+        return sorted(os.listdir(self.cache)) if os.path.isdir(self.cache) else []
+
+
+def equal(what, got, wanted):
+    if got != wanted:
+        raise Fail(f"{what}: {got!r}, wanted {wanted!r}" if len(repr(got)) < 300 else f"{what} differs")
+
+
+# ------------------------------------------------------------------ cases
+
+def sample_types(w):
+    """One sound in several containers and from a pipe: one vector."""
+    first = None
+    stereo = [s for s in w.samples for _ in range(2)]
+    raw = struct.pack(f"<{len(w.samples)}h", *w.samples)
+    forms = {"mono": (wav_bytes(w.samples), []), "stereo": (wav_bytes(stereo, 2), []), "float": (float_wav([s / 32768 for s in w.samples]), []),
+             "raw": (raw, ["--raw", "s16le"]), "raw_stereo": (struct.pack(f"<{len(stereo)}h", *stereo), ["--raw", "s16le", "--channels", "2", "--rate", "24000"])}
+    for name, (data, options) in forms.items():
+        write(w.at(name), data)
+        w.run("voice", "vector", "-m", w.base, *options, name, "-o", "v.npy")
+        first = first or read(w.at("v.npy"))
+        equal(name, read(w.at("v.npy")), first)
+        w.run("voice", "vector", "-m", w.base, *options, "-", "-o", "v.npy", stdin=data)
+        equal(name + " from a pipe", read(w.at("v.npy")), first)
+    if len(first) != 128 + 4 * 32:
+        raise Fail(f"{len(first)} bytes of vector")
+
+
+def make_and_use(w):
+    w.run("voice", "make", w.short, "-m", w.base, "--text", "At home.", "-o", "anna.voice", says="12 frames")
+    w.run("voice", "make", w.short, "-m", w.base, "--text", "At home.", "--name", "anna", says="anna.voice")
+    equal("the two files", read(os.path.join(w.voices, "anna.voice")), read(w.at("anna.voice")))
+    from_clone = w.clone()
+    equal("mode", w.told["clone"]["mode"], "icl")
+    equal("frames", w.told["clone"]["frames"], -(-(len(w.samples) + RATE // 2) // 1920))
+    for value in ("anna.voice", "./anna.voice", w.at("anna.voice"), "anna"):
+        equal(value, w.say("--voice", value), from_clone)
+    w.run("voice", "make", w.short, "-m", w.base, "-o", "plain.voice", says="0 frames")
+    equal("vector alone", w.say("--voice", "plain.voice"), w.say("--clone", w.short))
+    equal("mode", w.told["clone"]["mode"], "xvector")
+    equal("vector alone, with a transcript", w.say("--clone", w.short, "--ref-text", "At home.", "--clone-mode", "xvector"), read(w.at("out.wav")))
+    if w.say("--voice", "none") == from_clone:
+        raise Fail("the voice makes no difference")
+
+
+def directory(w):
+    equal("list of nothing", w.run("voice", "list"), b"")
+    equal("list of nothing", w.run("voice", "list", "--json"), b"[]\n")
+    for name in ("beth", "anna_2"):
+        w.run("voice", "make", w.short, "-m", w.base, "--name", name)
+    w.run("voice", "make", w.short, "-m", w.base, "--name", "beth", code=IO, says=["exists", "-o"])
+    lines = w.run("voice", "list").decode().splitlines()
+    equal("list", [line.split()[0] for line in lines], ["anna_2", "beth"])
+    told = json.loads(w.run("voice", "show", "beth", "--json"))
+    equal("show", (told["name"], told["vector_length"], told["frames"], told["text"]), ("beth", 32, 0, ""))
+    if b"32 values" not in w.run("voice", "show", os.path.join(w.voices, "beth.voice")):
+        raise Fail("voice show")
+    write(os.path.join(w.voices, "bad.voice"), b"rubbish")
+    write(os.path.join(w.voices, "not a name.voice"), b"rubbish")
+    equal("list", len(w.run("voice", "list").decode().splitlines()), 2)
+    if "bad" not in w.error:
+        raise Fail("the bad voice is not told")
+    w.say("--voice", "bad", code=FORMAT, says=["bad.voice", "not a voice"])
+    w.say("--voice", "nobody", code=ARGUMENT, says=["nobody", "anna_2", "beth", "no speakers"])
+    w.run("voice", "show", "nobody", code=MISSING, says=["nobody", "beth"])
+    w.run("voice", "remove", "beth")
+    w.run("voice", "remove", "beth", code=MISSING, says="beth")
+    w.run("voice", "make", w.short, "-m", w.base, "--name", "carl", "--voices", "mine/deep")
+    equal("another directory", os.listdir(w.at("mine/deep")), ["carl.voice"])
+    w.say("--voices", "mine/deep", "--voice", "carl")
+    w.env["XDG_DATA_HOME"] = w.at("data")
+    w.run("voice", "make", w.short, "-m", w.base, "--name", "dora")
+    equal("XDG_DATA_HOME", os.listdir(w.at("data/parley/voices")), ["dora.voice"])
+    del w.env["XDG_DATA_HOME"], w.env["HOME"]
+    w.run("voice", "list", code=ARGUMENT, says="--voices")
+
+
+def names(w):
+    w.run("voice", "make", w.short, "-m", w.base, "-o", "outside.voice")
+    os.makedirs(w.voices)
+    for name in ("../x", "a/b", "a.b", ".", "..", "", "a b", "caf\u00e9", "a" * 101, "/etc/passwd", "x\n"):
+        w.run("voice", "make", w.short, "-m", w.base, f"--name={name}", code=ARGUMENT, says="no name of a voice")
+        w.run("voice", "remove", "--", name, code=ARGUMENT, says="no name of a voice")
+    w.run("voice", "remove", "--voices", w.here, "outside.voice", code=ARGUMENT)
+    w.say("--voice", "../outside", code=MISSING, says="../outside")
+    w.say("--voice", "a.b", code=ARGUMENT, says="unknown")
+    equal("left behind", (os.listdir(w.voices), os.path.exists(w.at("outside.voice"))), ([], True))
+
+
+def cache(w):
+    first = w.clone(says="encoded")
+    equal("cached", w.told["clone"]["cached"], False)
+    equal("second call", w.clone(says="from the cache"), first)
+    equal("cached", w.told["clone"]["cached"], True)
+    equal("files", len(w.kept()), 1)
+    equal("mode of the directory", stat.S_IMODE(os.stat(w.cache).st_mode), 0o700)
+    equal("mode of the file", stat.S_IMODE(os.stat(os.path.join(w.cache, w.kept()[0])).st_mode), 0o600)
+    write(w.at("same.wav"), float_wav([s / 32768 for s in w.samples]))
+    equal("the same sound in another file", w.say("--clone", "same.wav", "--ref-text", "At home.", says="from the cache"), first)
+    w.clone("--clone-silence", "0", says="encoded")
+    w.say("--clone", w.short, says="encoded")
+    w.say("--clone", w.short, says="from the cache")
+    equal("files", len(w.kept()), 3)
+    w.clone("--cpu", "scalar", says="encoded")
+    os.symlink(w.base, w.at("link"))
+    w.run("say", "-m", "link", "--clone", w.short, "--ref-text", "At home.", "--max-frames", "1", "-o", "out.wav", TEXT, says="from the cache")
+    shutil.copytree(w.base, w.at("copy"))
+    w.run("say", "-m", "copy", "--clone", w.short, "--ref-text", "At home.", "--max-frames", "1", "-o", "out.wav", TEXT, says="encoded")
+    w.env["XDG_CACHE_HOME"] = w.at("elsewhere")
+    w.clone(says="encoded")
+    equal("XDG_CACHE_HOME", len(os.listdir(w.at("elsewhere/parley/voices"))), 1)
+
+
+def cache_stays_out(w):
+    first = w.clone("--no-cache", says="encoded")
+    equal("files with --no-cache", w.kept(), [])
+    w.clone()
+    equal("--no-cache", w.clone("--no-cache", says="encoded"), first)
+    w.clone("--dump", "dump", says="encoded")
+    for name in ("x_vector", "ref_codes", "mel"):
+        if not os.path.exists(w.at(f"dump/{name}.npy")):
+            raise Fail(f"{name} is not dumped")
+    w.clone("--dump", "dump", "--no-cache", says="encoded")
+    w.run("voice", "make", w.short, "-m", w.base, "-o", "v.voice")
+    equal("files", len(w.kept()), 1)
+
+
+def cache_damaged(w):
+    first = w.clone()
+    path = os.path.join(w.cache, w.kept()[0])
+    good = read(path)
+    for bad in (b"", good[:-1], good[:40] + bytes([good[40] ^ 1]) + good[41:], b"rubbish", voice_bytes(b"m", [1.0] * 32)):
+        write(path, bad)
+        equal("damaged", w.clone(says="encoded"), first)
+        equal("replaced", read(path), good)
+    os.rename(path, os.path.join(w.cache, "0" * 64 + ".voice"))     # under another key
+    w.clone(says="encoded")
+    os.unlink(path)
+    os.symlink(w.at("target"), path)
+    w.clone(says=["encoded", "warning"])
+    equal("a link is not followed", os.path.exists(w.at("target")), False)
+
+
+def cache_open_to_others(w):
+    os.makedirs(w.cache)
+    os.chmod(w.cache, 0o777)
+    w.clone(umask=0)
+    equal("mode of the directory", stat.S_IMODE(os.stat(w.cache).st_mode), 0o700)
+    equal("mode of the file", stat.S_IMODE(os.stat(os.path.join(w.cache, w.kept()[0])).st_mode), 0o600)
+    shutil.rmtree(w.cache)
+    os.mkdir(w.at("target"))
+    os.symlink(w.at("target"), w.cache)
+    w.clone(says=["encoded", "warning"])
+    equal("a link is not followed", os.listdir(w.at("target")), [])
+    os.unlink(w.cache)
+    write(w.cache, b"a file")
+    w.clone(says=["encoded", "warning"])
+    for place in ("/proc", "/dev/null"):
+        w.env["XDG_CACHE_HOME"] = place
+        w.clone(says=["encoded", "warning"])
+    del w.env["XDG_CACHE_HOME"], w.env["HOME"]
+    w.clone(says="encoded")
+
+
+def cache_limit(w):
+    w.clone()
+    (own,) = w.kept()
+    dummies = [c * 64 + ".voice" for c in "1234"]
+    for i, name in enumerate(dummies):
+        path = write(os.path.join(w.cache, name), b"")
+        os.truncate(path, 80 << 20)
+        os.utime(path, (1000 + i, 1000 + i))
+    for name in ("notes.txt", "short.voice", "Z" * 64 + ".voice"):
+        os.truncate(write(os.path.join(w.cache, name), b""), 200 << 20)
+    write(os.path.join(w.cache, ".parley-0123456789abcdef.tmp"), b"left by a process that was killed")
+    os.utime(os.path.join(w.cache, ".parley-0123456789abcdef.tmp"), (1000, 1000))
+    w.clone("--clone-silence", "1")
+    kept = w.kept()
+    equal("the oldest", [name in kept for name in dummies], [False, True, True, True])
+    equal("others' files", [n in kept for n in ("notes.txt", "short.voice", "Z" * 64 + ".voice")], [True] * 3)
+    equal("a temporary file of long ago", any(n.endswith(".tmp") for n in kept), False)
+    equal("own", own in kept, True)
+    os.utime(os.path.join(w.cache, own), (500, 500))
+    w.clone(says="from the cache")                                  # used now, so no longer the oldest
+    os.truncate(os.path.join(w.cache, dummies[1]), 100 << 20)
+    os.utime(os.path.join(w.cache, dummies[1]), (1001, 1001))
+    w.clone("--clone-silence", "2")
+    equal("what was used is kept", [n in w.kept() for n in (own, dummies[1])], [True, False])
+
+
+def unwritable(w):
+    w.run("voice", "make", w.short, "-m", w.base, "--name", "a", "--voices", "/proc/voices", code=IO, says="/proc/voices")
+    write(w.at("file"), b"")
+    w.run("voice", "make", w.short, "-m", w.base, "--name", "a", "--voices", "file", code=IO, says="file")
+    w.run("voice", "list", "--voices", "file", code=IO, says="file")
+    w.run("voice", "make", w.short, "-m", w.base, "-o", "none/a.voice", code=IO, says="none/a.voice")
+    w.run("voice", "vector", w.short, "-m", w.base, "-o", "/dev/full", code=IO, says="space")
+    w.run("codec", "encode", w.short, "-m", w.base, "-o", "none/x.npy", code=IO, says="none/x.npy")
+
+
+def exchange(w):
+    w.run("voice", "make", w.short, "-m", w.base, "--text", "At home.", "-o", "a.voice", "--name", "anna")
+    w.run("voice", "export", "a.voice", "-o", "x.spk")
+    told = json.loads(w.run("voice", "show", "./a.voice", "--json"))
+    equal("size of .spk", os.path.getsize(w.at("x.spk")), 4 * 32)
+    equal("size of .rvq", os.path.getsize(w.at("x.rvq")), told["frames"] * 16 * 6 // 8)        # 64 entries: 6 bits
+    equal("transcript", read(w.at("x.txt")), b"At home.")
+    w.run("voice", "import", "-m", w.base, "x.spk", "x.rvq", "--text-file", "x.txt", "-o", "b.voice", "--name", "anna")
+    equal("there and back", read(w.at("b.voice")), read(w.at("a.voice")))
+    w.run("codec", "encode", w.short, "-m", w.base, "-o", "c.json", "-q")
+    w.run("voice", "import", "-m", w.base, "x.spk", "--name", "alone")
+    equal("vector alone", json.loads(w.run("voice", "show", "alone", "--json"))["frames"], 0)
+    w.run("voice", "export", "alone", "-o", "y.spk")
+    equal("no codes, no files", (read(w.at("y.spk")), os.path.exists(w.at("y.rvq"))), (read(w.at("x.spk")), False))
+    write(w.at("cut.spk"), read(w.at("x.spk"))[:-1])
+    write(w.at("nan.spk"), b"\0\0\xc0\x7f" * 32)
+    write(w.at("cut.rvq"), read(w.at("x.rvq"))[:-1])
+    write(w.at("empty.rvq"), b"")
+    importing = ["voice", "import", "-m", w.base, "-o", "c.voice"]
+    w.run(*importing, "cut.spk", code=FORMAT, says=["cut.spk", "127", "128"])
+    w.run(*importing, "nan.spk", code=FORMAT, says=["nan.spk", "finite"])
+    w.run(*importing, "x.spk", "cut.rvq", "--text", "x", code=FORMAT, says="cut.rvq")
+    w.run(*importing, "x.spk", "empty.rvq", "--text", "x", code=FORMAT, says="empty.rvq")
+    w.run(*importing, "x.spk", "x.rvq", code=ARGUMENT, says="--text")
+    w.run(*importing, "x.spk", "--text", "x", code=ARGUMENT, says=".rvq")
+    w.run("voice", "import", "-m", w.small, "-o", "c.voice", "x.spk", code=3, says="no voice vectors")
+    w.run("voice", "export", "a.voice", "-o", "x.bin", code=ARGUMENT, says=".spk")
+    equal("nothing made", os.path.exists(w.at("c.voice")), False)
+
+
+def other_models(w):
+    w.run("voice", "make", w.short, "-m", w.base, "-o", "a.voice")
+    identity = json.loads(w.run("voice", "show", "./a.voice", "--json"))["model"]
+    w.run("voice", "make", w.short, "-m", w.other, "-o", "b.voice")
+    other = json.loads(w.run("voice", "show", "./b.voice", "--json"))["model"]
+    if identity == other:
+        raise Fail("the two models have one identity")
+    w.say("--voice", "b.voice", code=ARGUMENT, says=[identity, other, "values"])
+    write(w.at("named.voice"), voice_bytes(b"some-other-model", [0.25] * 32))
+    w.say("--voice", "named.voice", says=["warning", "some-other-model", identity])
+    codes = struct.pack("<3I", 1, 8, 64) + struct.pack("<8H", *range(8))
+    write(w.at("codec.voice"), voice_bytes(identity.encode(), [0.25] * 32, text=b"x", codes=codes))
+    w.say("--voice", "codec.voice", code=ARGUMENT, says=["8 groups of 64", "16 of 64"])
+    write(w.at("later.voice"), voice_bytes(identity.encode(), [0.25] * 32, version=2))
+    w.say("--voice", "later.voice", code=UNSUPPORTED, says="version 2")
+    w.run("say", "--clone", w.short, "-o", "out.wav", TEXT, code=ARGUMENT, says=["speaker encoder", "Base"])
+    w.run("say", "--voice", "./a.voice", "-o", "out.wav", TEXT, code=ARGUMENT, says="no voice vectors")
+    w.run("voice", "make", w.short, "-o", "c.voice", code=ARGUMENT, says="speaker encoder")
+
+
+def dialects(w):
+    """A voice of one dialect in another of the same model, without a warning; and the same voice from both."""
+    make = ["voice", "make", w.short, "--text", "At home.", "--name", "anna", "-o"]
+    w.run(*make, "a.voice", "-m", w.base)
+    w.run(*make, "b.voice", *w.gguf)
+    equal("voice of the other dialect", read(w.at("b.voice")), read(w.at("a.voice")))
+    w.run("say", *w.gguf, "--greedy", "--max-frames", "4", "--voice", "a.voice", "-o", "a.wav", TEXT)
+    if "warning" in w.error:
+        raise Fail(w.error)
+    w.run("voice", "vector", *w.gguf[:2], w.short, "-o", "v.npy")       # a file without a codec
+
+
+def damaged_voice(w):
+    w.run("voice", "make", w.short, "-m", w.base, "--text", "At home.", "-o", "a.voice")
+    whole = read(w.at("a.voice"))
+    for cut in [*range(0, len(whole), 23), len(whole) - 1]:
+        write(w.at("b.voice"), whole[:cut])
+        w.run("voice", "show", "b.voice", code=FORMAT, says="b.voice")
+    write(w.at("b.voice"), whole[:60] + bytes([whole[60] ^ 4]) + whole[61:])
+    w.say("--voice", "b.voice", code=FORMAT, says="damaged")
+    w.say("--voice", "none.voice", code=MISSING, says="none.voice")
+    os.mkdir(w.at("dir.voice"))
+    w.say("--voice", "dir.voice", code=IO, says="dir.voice")
+
+
+def bad_sound(w):
+    vector = ["voice", "vector", "-m", w.base, "-o", "v.npy"]
+    make = ["voice", "make", "-m", w.base, "-o", "v.voice"]
+    encode = ["codec", "encode", "-m", w.base, "-o", "c.npy"]
+    write(w.at("empty.wav"), wav_bytes([]))
+    write(w.at("few.wav"), wav_bytes([1000] * 1279))
+    write(w.at("zeros.wav"), wav_bytes([0] * 4000))
+    write(w.at("nan.wav"), float_wav([0.1] * 2000 + [float("nan")] + [0.1] * 2000))
+    write(w.at("inf.wav"), float_wav([0.1] * 2000 + [float("inf")] + [0.1] * 2000))
+    write(w.at("long.wav"), wav_bytes([1000, -1000] * RATE))
+    write(w.at("text.txt"), b"This is no sound.\n" * 100)
+    os.mkdir(w.at("folder"))
+    for command in (vector, make, encode):
+        w.run(*command, code=ARGUMENT, says="recording")
+        w.run(*command, "none.wav", code=MISSING, says="none.wav")
+        w.run(*command, "http://127.0.0.1:1/a.wav", code=MISSING, says="http")
+        w.run(*command, "folder", code=UNSUPPORTED, says="folder")
+        w.run(*command, "empty.wav", code=ARGUMENT, says="0 samples")
+        w.run(*command, "nan.wav", code=VALUE, says="2000")
+        w.run(*command, "inf.wav", code=VALUE, says="2000")
+        w.run(*command, "--max-audio", "1.5", "long.wav", code=LIMIT, says="1.5")
+        w.run(*command, "--rate", "8000", "long.wav", code=ARGUMENT, says="--raw")
+    w.run(*vector, "few.wav", code=ARGUMENT, says=["1280", "1279"])
+    w.run(*vector, "zeros.wav")
+    w.run(*make, "zeros.wav", code=ARGUMENT, says="samples are 0")
+    w.run(*encode, "few.wav")
+    w.say("--clone", "zeros.wav", says="warning")
+    w.say("--clone", "few.wav", code=ARGUMENT, says="1280")
+    equal("left behind", os.path.exists(w.at("v.voice")), False)
+    status = subprocess.run([w.parley, *vector, "text.txt"], cwd=w.here, env=w.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE).returncode
+    if status not in (FORMAT, UNSUPPORTED):
+        raise Fail(f"a text as sound: {status}")
+
+
+def transcripts(w):
+    w.say("--clone", w.short, "--ref-text", "At home, " * 12, says=["warning", "characters a second"])
+    w.run("voice", "make", w.short, "-m", w.base, "--text", "\u4f60\u597d" * 6, "-o", "a.voice", says=["warning", "1 to 15"])
+    w.clone()
+    if "warning" in w.error:
+        raise Fail(f"a transcript that fits is warned of: {w.error}")
+    write(w.at("text.txt"), b"At home.\n")
+    equal("from a file", w.say("--clone", w.short, "--ref-text-file", "text.txt"), w.clone())
+    write(w.at("blank.txt"), b" \n")
+    write(w.at("latin1.txt"), b"caf\xe9\n")
+    w.say("--clone", w.short, "--ref-text-file", "blank.txt", code=ARGUMENT, says="empty")
+    w.say("--clone", w.short, "--ref-text", "", code=ARGUMENT, says="empty")
+    w.say("--clone", w.short, "--no-cache", "--ref-text-file", "latin1.txt", code=ARGUMENT, says="UTF-8")
+    w.say("--clone", w.short, "--clone-mode", "icl", code=ARGUMENT, says="--ref-text")
+
+
+def options(w):
+    pairs = [(["--clone", "a", "--voice", "b"], "--voice"), (["--clone", "a", "--xvector", "b"], "--xvector"), (["--ref-text", "a"], "--clone"),
+             (["--ref-text-file", "a"], "--clone"), (["--clone-mode", "icl"], "--clone"), (["--clone-silence", "0"], "--clone"), (["--no-cache"], "--clone"),
+             (["--raw", "s16le"], "--clone"), (["--max-audio", "5"], "--clone"), (["--clone", "a", "--ref-text", "b", "--ref-text-file", "c"], "exclude"),
+             (["--clone", "a", "--clone-silence", "11"], "0 to 10"), (["--clone", "a", "--clone-silence", "-1"], "0 to 10"),
+             (["--clone", "a", "--clone-mode", "both"], "xvector")]
+    for args, says in pairs:
+        w.say(*args, code=ARGUMENT, says=says)
+    w.run("say", "-m", w.base, "--clone", "-", "-o", "out.wav", code=ARGUMENT, says="standard input", stdin=b"x")
+    first = w.say("--clone", "-", stdin=wav_bytes(w.samples))
+    equal("from a pipe", first, w.say("--clone", w.short))
+    w.run("voice", code=ARGUMENT, says=["make", "export"])
+    w.run("voice", "sing", code=ARGUMENT, says=["sing", "make"])
+    w.run("voice", "make", w.short, "-m", w.base, code=ARGUMENT, says=["-o", "--name"])
+    w.run("voice", "make", w.short, "-m", w.base, "-o", "a.voice", "--clone-silence", "1", code=ARGUMENT, says="--text")
+    w.run("voice", "vector", w.short, "-m", w.base, code=ARGUMENT, says="-o")
+    w.run("codec", "encode", w.short, "-m", w.base, "-o", "c.txt", code=ARGUMENT, says=".npy")
+    for part in ([], ["make"], ["list"], ["show"], ["remove"], ["import"], ["export"], ["vector"]):
+        if b"usage: parley voice" not in w.run("voice", *part, "--help"):
+            raise Fail(f"help of {part}")
+    if b"usage: parley codec encode" not in w.run("codec", "encode", "--help"):
+        raise Fail("help of codec encode")
+
+
+def encode(w):
+    w.run("codec", "encode", w.short, "-m", w.base, "-o", "a.json", "--snr", says=["dB", "5 frames"])
+    w.run("codec", "encode", w.short, "-m", os.path.join(w.base, "speech_tokenizer"), "-o", "b.json")
+    equal("a bare codec", read(w.at("b.json")), read(w.at("a.json")))
+    rows = json.loads(read(w.at("a.json")))
+    equal("shape", (len(rows), len(rows[0])), (-(-len(w.samples) // 1920), 16))
+    w.run("codec", "decode", "-m", w.base, "a.json", "-o", "back.wav")
+
+
+def jobs(w):
+    w.run("voice", "make", w.short, "-m", w.base, "--text", "At home.", "--name", "anna")
+    w.run("voice", "make", w.short, "-m", w.base, "-o", "plain.voice")
+    rows = ["anna", "plain.voice", "none", None, "nobody", "../x"]
+    with open(w.at("jobs.jsonl"), "w", encoding="utf-8") as f:
+        for voice in rows:
+            f.write(json.dumps({"text": TEXT, **({} if voice is None else {"voice": voice})}) + "\n")
+    many = ["say", "-m", w.base, "--greedy", "--max-frames", "4", "--jobs", "jobs.jsonl", "--output-dir", "d", "--batch", "3"]
+    w.run(*many, "--clone", w.short, "--ref-text", "At home.", "--clone-silence", "0.25", "--json", "r.json", code=ARGUMENT,
+          says=["text 5", "nobody", "anna", "text 6"])
+    for row, args in enumerate((["--voice", "anna"], ["--voice", "plain.voice"], ["--voice", "none"],
+                                ["--clone", w.short, "--ref-text", "At home.", "--clone-silence", "0.25"])):
+        equal(f"row {row + 1}", read(w.at(f"d/{row + 1:04d}.wav")), w.say(*args))
+    told = json.loads(read(w.at("r.json")))
+    equal("report", ["error" in r for r in told], [False] * 4 + [True] * 2)
+
+
+CASES = {f.__name__: f for f in (sample_types, make_and_use, directory, names, cache, cache_stays_out, cache_damaged, cache_open_to_others, cache_limit,
+                                 unwritable, exchange, other_models, dialects, damaged_voice, bad_sound, transcripts, options, encode, jobs)}
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("parley")
+    ap.add_argument("golden")
+    ap.add_argument("small")
+    ap.add_argument("--only", default="")
+    a = ap.parse_args()
+    cases = {name: case for name, case in CASES.items() if re.search(a.only, name)}
+    failed = 0
+    for name, case in cases.items():
+        with tempfile.TemporaryDirectory() as here:
+            try:
+                case(World(os.path.abspath(a.parley), os.path.abspath(a.golden), os.path.abspath(a.small), here))
+            except Fail as e:
+                failed += 1
+                print(f"FAIL  {name}: {e}", flush=True)
+            except Exception as e:              # a hang, or output that is no JSON
+                failed += 1
+                print(f"FAIL  {name}: {type(e).__name__}: {e}", flush=True)
+    print(f"{len(cases) - failed} passed, {failed} failed")
+    return 1 if failed or not cases else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
