@@ -389,11 +389,8 @@ def cancelled_batch(parley, here, base):
 
 
 def help_everywhere(parley, here, base):
-<<<<<<< HEAD
-    for args in ([], ["say"], ["codec"], ["codec", "decode"], ["codec", "encode"], ["voice"], ["voice", "make"], ["tokenize"], ["info"], ["bench"]):
-=======
-    for args in ([], ["say"], ["codec"], ["codec", "decode"], ["hear"], ["align"], ["tokenize"], ["info"], ["bench"]):
->>>>>>> h-hear
+    for args in ([], ["say"], ["codec"], ["codec", "decode"], ["codec", "encode"], ["voice"], ["voice", "make"], ["hear"], ["align"],
+                 ["tokenize"], ["info"], ["bench"]):
         status, out, error = run(parley, here, [*args, "--help"])
         expect((status, out, error), 0, "")
         if b"usage: parley" not in out or error:
