@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { SESSION_CHUNK = 1 << 16, MOST_BATCH = 64, MOST_SECONDS = 24 * 3600 };
+enum { SESSION_CHUNK = 1 << 16, JOIN_CHUNK = 1 << 12, MOST_BATCH = 64, MOST_SECONDS = 24 * 3600 };
 static const double longest_segment = 1200; /* seconds: the reference's own limit */
 
 /* ------------------------------------------------------------------ lifetime */
@@ -36,6 +36,7 @@ static void session_close(parley_asr *session)
     }
     pl_release(&allocator, s->pcm, s->capacity, sizeof *s->pcm);
     pl_compute_close(&s->compute);
+    pl_arena_free(&s->joining);
     pl_arena_free(&s->arena);
     pl_release(&allocator, s, 1, sizeof *s);
 }
@@ -87,6 +88,7 @@ static parley_status session_open(const void *model, const parley_asr_options *o
         return pl_fail_memory(error, "a session");
     *s = (asr_session){.base = {&pl_asr_ops_qwen3, m}, .model = m};
     pl_arena_init(&s->arena, &m->env.allocator, SESSION_CHUNK);
+    pl_arena_init(&s->joining, &m->env.allocator, JOIN_CHUNK);
     parley_status status = take_options(s, options, error);
     if (status != PARLEY_OK) {
         session_close(&s->base);
@@ -190,27 +192,40 @@ static void cancel(parley_asr *session)
 
 /* ------------------------------------------------------------------ result */
 
-/* Texts and languages of the segments that are done, from the first on without a gap. Out of memory they stay as they were. */
-static void join(asr_session *s, int count)
+static parley_status join_in(const asr_session *s, int count, pl_arena *arena, const char **joined, const char **named)
 {
-    pl_span *texts = PL_NEW_ARRAY(&s->arena, pl_span, count), *languages = PL_NEW_ARRAY(&s->arena, pl_span, count), text, language;
+    pl_span *texts = PL_NEW_ARRAY(arena, pl_span, count), *languages = PL_NEW_ARRAY(arena, pl_span, count), text, language;
     if (!texts || !languages)
-        return;
+        return PARLEY_MEMORY;
     for (int i = 0; i < count; i++) {
         const parley_asr_segment *r = &s->segments[i].result;
         texts[i] = (pl_span){r->text, strlen(r->text)};
         languages[i] = (pl_span){r->language, strlen(r->language)};
     }
     pl_join how = s->options.join == PARLEY_JOIN_NONE ? PL_JOIN_NONE : PL_JOIN_SPACE;
-    if (pl_texts_join(&s->arena, texts, (size_t)count, how, &text, NULL) != PARLEY_OK
-        || pl_languages_join(&s->arena, languages, (size_t)count, &language, NULL) != PARLEY_OK)
+    PL_TRY(pl_texts_join(arena, texts, (size_t)count, how, &text, NULL));
+    PL_TRY(pl_languages_join(arena, languages, (size_t)count, &language, NULL));
+    *joined = pl_arena_text(arena, text.text, text.length);
+    *named = pl_arena_text(arena, language.text, language.length);
+    return *joined && *named ? PARLEY_OK : PARLEY_MEMORY;
+}
+
+/* Texts and languages of the segments that are done, from the first on without a gap. They are made anew as segments are added, in memory of their
+ * own: of a long sound the older ones would add up. Out of memory they stay as they were. */
+static void join(asr_session *s, int count)
+{
+    pl_arena fresh;
+    const char *text, *language;
+    pl_arena_init(&fresh, &s->arena.allocator, JOIN_CHUNK);
+    if (join_in(s, count, &fresh, &text, &language) != PARLEY_OK) {
+        pl_arena_free(&fresh);
         return;
-    const char *joined = pl_arena_text(&s->arena, text.text, text.length), *named = pl_arena_text(&s->arena, language.text, language.length);
-    if (joined && named) {
-        s->text = joined;
-        s->joined_language = named;
-        s->joined = count;
     }
+    pl_arena_free(&s->joining);
+    s->joining = fresh;
+    s->text = text;
+    s->joined_language = language;
+    s->joined = count;
 }
 
 static parley_finish finish_of(const asr_session *s, int count)

@@ -54,8 +54,9 @@ typedef struct asr_session {
     double began;
     parley_asr_times times;
     uint64_t kv_bytes;                  /* at their largest, of all segments at once */
-    const char *text, *joined_language; /* of the finished segments; made when asked for */
-    int joined;                         /* segments that they cover */
+    const char *text, *joined_language; /* of the finished segments, in `joining`; made when asked for */
+    pl_arena joining;
+    int joined; /* segments that they cover */
 } asr_session;
 
 /* segments.c: cuts the sound; begins a segment (encodes, makes its prompt); ends one (text, language, memory). */
