@@ -411,7 +411,8 @@ static const unsigned parts_of_use[] = {
 
 static unsigned wanted_parts(const tts_open *what)
 {
-    return what->any || what->needed == PARLEY_PARTS_ALL ? ALL_PARTS : parts_of_use[what->needed];
+    bool speech = what->needed == PARLEY_PARTS_ALL || what->needed == PARLEY_PARTS_CLONE;
+    return what->any || speech ? ALL_PARTS : parts_of_use[what->needed];
 }
 
 static unsigned missing_parts(const tts_files *files, unsigned needed)
