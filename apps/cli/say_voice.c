@@ -4,7 +4,6 @@
 #include "voice_store.h"
 
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 enum { CLONE_XVECTOR, CLONE_ICL };
@@ -13,15 +12,6 @@ const char *const say_clone_modes[] = {"xvector", "icl", NULL};
 const char *say_speaker(const char *name)
 {
     return !name || !*name || !strcmp(name, "none") ? NULL : name;
-}
-
-static const char *speaker_of(const parley_info *info, const char *name)
-{
-    for (size_t i = 0; i < info->n_speakers; i++) {
-        if (!strcasecmp(info->speakers[i].name, name))
-            return info->speakers[i].name;
-    }
-    return NULL;
 }
 
 static void list_speakers(const parley_info *info, cli_buffer *list)
@@ -67,9 +57,11 @@ parley_status say_voice_find(const parley_model *model, const say_fields *fields
     if (!say_speaker(value))
         return PARLEY_OK;
     if (!cli_voice_is_file(value)) {
-        voice->speaker = speaker_of(info, value);
-        if (voice->speaker)
+        int64_t index = parley_speaker_find(model, value);
+        if (index >= 0) {
+            voice->speaker = info->speakers[index].name;
             return PARLEY_OK;
+        }
         if (!is_stored(fields, value))
             return fail_unknown(info, fields, value, error);
     }

@@ -95,6 +95,9 @@ PARLEY_API PARLEY_MUST_USE parley_status parley_reference_open(const parley_mode
                                                                parley_reference **reference, parley_error *error);
 PARLEY_API void parley_reference_close(parley_reference *reference);
 
+/* The speaker of this name, in any case of any script: its index in parley_info.speakers, or -1. */
+PARLEY_API int64_t parley_speaker_find(const parley_model *model, const char *name);
+
 /* Makes a session. The options and all they point to are copied. Errors: ARGUMENT (naming what there is to choose from), LIMIT, STATE (the model
  * cannot speak), MEMORY. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_tts_open(const parley_model *model, const parley_tts_options *options, parley_tts **session,

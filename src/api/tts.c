@@ -18,6 +18,11 @@ void parley_tts_options_init(const parley_model *model, parley_tts_options *opti
         model->family->tts->options_init(model->state, options);
 }
 
+int64_t parley_speaker_find(const parley_model *model, const char *name)
+{
+    return model->family->tts && name ? model->family->tts->speaker_find(model->state, name) : -1;
+}
+
 parley_status parley_tts_open(const parley_model *model, const parley_tts_options *options, parley_tts **session, parley_error *error)
 {
     parley_tts_options o;

@@ -59,6 +59,7 @@ typedef struct pl_tts_ops {
     parley_status (*codec_open)(const void *model, const parley_codec_options *options, parley_codec **codec, parley_error *error);
     void (*codec_close)(parley_codec *codec);
     parley_status (*codec_decode)(parley_codec *codec, const int32_t *codes, size_t frames, float *pcm, parley_error *error);
+    int64_t (*speaker_find)(const void *model, const char *name);
     parley_status (*reference_open)(const void *model, const int32_t *codes, size_t frames, parley_reference **reference, parley_error *error);
     void (*reference_close)(parley_reference *reference);
     parley_status (*voice_vector)(const void *model, const float *pcm, size_t samples, const parley_voice_options *options, float *vector,

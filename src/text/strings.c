@@ -194,6 +194,39 @@ size_t pl_lower(uint32_t point, uint32_t out[PL_CASE_MAX])
     return 1;
 }
 
+/* The lowered characters of a text, one after the other. */
+typedef struct lowered {
+    pl_span rest;
+    uint32_t points[PL_CASE_MAX];
+    size_t at, count;
+} lowered;
+
+static bool next_lowered(lowered *l, uint32_t *point)
+{
+    if (l->at == l->count) {
+        size_t length;
+        if (l->rest.length == 0)
+            return false;
+        l->count = pl_lower(pl_utf8_get(l->rest.text, &length), l->points);
+        l->at = 0;
+        l->rest = (pl_span){l->rest.text + length, l->rest.length - length};
+    }
+    *point = l->points[l->at++];
+    return true;
+}
+
+bool pl_same_lower(pl_span a, pl_span b)
+{
+    lowered x = {.rest = a}, y = {.rest = b};
+    uint32_t p = 0, q = 0;
+    bool more_x, more_y;
+    do {
+        more_x = next_lowered(&x, &p);
+        more_y = next_lowered(&y, &q);
+    } while (more_x && more_y && p == q);
+    return !more_x && !more_y;
+}
+
 parley_status pl_code_points(pl_arena *arena, pl_span text, const uint32_t **points, size_t *count, parley_error *error)
 {
     size_t valid = pl_utf8_check(text.text, text.length), n = 0, length;

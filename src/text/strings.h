@@ -28,6 +28,9 @@ enum { PL_CASE_MAX = 3 };
 size_t pl_upper(uint32_t point, uint32_t out[PL_CASE_MAX]);
 size_t pl_lower(uint32_t point, uint32_t out[PL_CASE_MAX]);
 
+/* Whether two texts are equal when both are lowered. */
+bool pl_same_lower(pl_span a, pl_span b);
+
 /* Han characters that stand for a unit of their own in alignment: the unified blocks up to extension E and the compatibility block. */
 bool pl_is_ideograph(uint32_t point);
 

@@ -67,11 +67,8 @@ pl_span pl_token_bytes(const pl_tokenizer *tokenizer, int32_t id);
 /* Whether the token is an added one marked special: texts leave these out. */
 bool pl_token_is_special(const pl_tokenizer *tokenizer, int32_t id);
 
-/* Text of ids: bytes of all tokens but special ones, one behind the other; what is no valid UTF-8 becomes U+FFFD, one for each maximal part of a
- * character as the reference's decoder counts. The text has a NUL behind it and is released with pl_release(allocator, text, *length + 1, 1). MEMORY.
- */
-parley_status pl_detokenize(const parley_allocator *allocator, const pl_tokenizer *tokenizer, const int32_t *ids, size_t count, char **text,
-                            size_t *length, parley_error *error);
+/* Text of ids, in the arena: bytes of all tokens but special ones, one behind the other, with U+FFFD for what is no UTF-8 (pl_utf8_lossy). MEMORY. */
+parley_status pl_detokenize(pl_arena *arena, const pl_tokenizer *tokenizer, const int32_t *ids, size_t count, pl_span *text, parley_error *error);
 
 /* Offset of the first byte that is not valid UTF-8 (overlong forms, surrogates and values above 10FFFF are not), or `length`. */
 size_t pl_utf8_check(const char *text, size_t length);

@@ -325,6 +325,9 @@ static void test_bad_names_list_the_good_ones(void **state)
     o.language = "beijing_dialect"; /* as the reference: dialects are the speakers' */
     refused(*state, &o, PARLEY_ARGUMENT, "unknown");
     o.language = "auto";
+    assert_int_equal(parley_speaker_find(*state, "SERENA"), parley_speaker_find(*state, "serena"));
+    assert_true(parley_speaker_find(*state, "serena") >= 0);
+    assert_int_equal(parley_speaker_find(*state, "s\xFF"), -1);
     o.speaker = "nobody";
     refused(*state, &o, PARLEY_ARGUMENT, "serena");
 }

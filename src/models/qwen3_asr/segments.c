@@ -1,6 +1,7 @@
 #include "models/qwen3_asr/session.h"
 
 #include "audio/segment.h"
+#include "text/strings.h"
 
 #include <string.h>
 
@@ -160,31 +161,22 @@ static parley_status copy_span(asr_session *s, pl_span span, const char **text, 
 }
 
 /* The model says "language None" where there is nothing to hear. */
-static bool says_nothing(const char *raw, const pl_answer *answer)
+static bool says_nothing(pl_span raw, const pl_answer *answer)
 {
-    static const char none[] = "language none";
-    for (size_t i = 0; i < sizeof none - 1; i++)
-        if ((raw[i] | (raw[i] >= 'A' && raw[i] <= 'Z' ? 0x20 : 0)) != none[i])
-            return false;
-    return answer->text.length == 0;
+    return answer->text.length == 0 && pl_begins_with(raw, "language none");
 }
 
 static parley_status parse(asr_session *s, asr_segment *g, parley_finish finish, parley_error *error)
 {
-    char *raw;
-    size_t length;
+    pl_span raw;
     pl_answer answer;
     pl_span forced = {s->language ? s->language->name : "", s->language ? strlen(s->language->name) : 0};
-    PL_TRY(pl_detokenize(&s->arena.allocator, s->model->tokenizer, g->tokens, spoken(g, finish), &raw, &length, error));
-    parley_status status = pl_answer_parse(&s->arena, (pl_span){raw, length}, forced, &answer, error);
-    if (status == PARLEY_OK)
-        status = copy_span(s, answer.text, &g->result.text, error);
-    if (status == PARLEY_OK)
-        status = copy_span(s, answer.language, &g->result.language, error);
-    if (status == PARLEY_OK)
-        g->result.no_speech = says_nothing(raw, &answer) || (s->language && length == 0);
-    pl_release(&s->arena.allocator, raw, length + 1, 1);
-    return status;
+    PL_TRY(pl_detokenize(&s->arena, s->model->tokenizer, g->tokens, spoken(g, finish), &raw, error));
+    PL_TRY(pl_answer_parse(&s->arena, raw, forced, &answer, error));
+    PL_TRY(copy_span(s, answer.text, &g->result.text, error));
+    PL_TRY(copy_span(s, answer.language, &g->result.language, error));
+    g->result.no_speech = says_nothing(raw, &answer) || (s->language && raw.length == 0);
+    return PARLEY_OK;
 }
 
 parley_status pl_asr_end(asr_session *s, asr_segment *g, parley_finish finish, parley_error *error)

@@ -329,6 +329,7 @@ const pl_tts_ops pl_tts_ops_qwen3 = {
     .codec_open = pl_tts_codec_open,
     .codec_close = pl_tts_codec_close,
     .codec_decode = pl_tts_codec_decode,
+    .speaker_find = pl_tts_speaker_find,
     .reference_open = pl_tts_reference_open,
     .reference_close = pl_tts_reference_close,
     .voice_vector = pl_tts_voice_vector,

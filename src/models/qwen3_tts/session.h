@@ -73,6 +73,8 @@ typedef struct tts_session {
 /* voices.c: resolves and copies the options. ARGUMENT, VALUE, MEMORY. */
 parley_status pl_tts_take_options(tts_session *s, const parley_tts_options *options, parley_error *error);
 
+int64_t pl_tts_speaker_find(const void *model, const char *name);
+
 /* frames.c: one frame of each session (all in state PROMPT or FRAMES); failures are kept in the sessions. */
 void pl_tts_advance(tts_session *const *sessions, size_t count);
 

@@ -1,6 +1,7 @@
 #include "models/qwen3_tts/session.h"
 
-#include <ctype.h>
+#include "text/strings.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,12 +9,25 @@
 
 /* ------------------------------------------------------------------ names */
 
+/* Names from callers are checked here: what is no UTF-8 is no name. */
+static bool is_text(const char *name)
+{
+    return pl_utf8_check(name, strlen(name)) == strlen(name);
+}
+
+/* In any case, as the reference lowers both. */
 static bool same_name(const char *a, const char *b)
 {
-    for (; *a && *b; a++, b++)
-        if (tolower((unsigned char)*a) != tolower((unsigned char)*b))
-            return false;
-    return *a == *b;
+    return is_text(a) && is_text(b) && pl_same_lower((pl_span){a, strlen(a)}, (pl_span){b, strlen(b)});
+}
+
+int64_t pl_tts_speaker_find(const void *model, const char *name)
+{
+    const tts_config *config = &((const tts_model *)model)->config;
+    for (int i = 0; i < config->n_speakers; i++)
+        if (same_name(config->speakers[i].name, name))
+            return i;
+    return -1;
 }
 
 /* "a, b, c", as far as it fits. */
@@ -59,9 +73,9 @@ static parley_status resolve_speaker(tts_session *s, parley_error *error)
     const char *name = s->options.speaker;
     if (!name || s->options.xvector)
         return PARLEY_OK;
-    for (int i = 0; i < config->n_speakers; i++)
-        if (same_name(config->speakers[i].name, name))
-            s->voice.speaker = &config->speakers[i];
+    int64_t index = pl_tts_speaker_find(s->model, name);
+    if (index >= 0)
+        s->voice.speaker = &config->speakers[index];
     return s->voice.speaker ? PARLEY_OK : unknown_speaker(config, name, error);
 }
 
