@@ -158,6 +158,30 @@ static void f32_and_f16_are_copied(void **state)
     assert_true(half[0] == 1.5f && half[1] == -2.0f && half[2] == 65504.0f && half[3] == 0.0f);
 }
 
+/* Rows read back out of packed and unpacked matrices are the rows that went in, as their type holds them. */
+static void test_rows_of_matrices(void **state)
+{
+    (void)state;
+    enum { ROWS = 37, COLS = 256 };
+    static const pl_type types[] = {PL_F32, PL_F16, PL_BF16, PL_Q8_0};
+    static float values[ROWS * COLS], wanted[COLS], got[COLS];
+    static uint8_t rows[ROWS * COLS * 4], packed[48 * COLS * 4 + 4096];
+    for (int i = 0; i < ROWS * COLS; i++)
+        values[i] = (float)((i * 7919) % 2001 - 1000) * 1e-3f;
+    for (size_t t = 0; t < sizeof types / sizeof types[0]; t++) {
+        size_t row_bytes = pl_row_bytes(types[t], COLS);
+        pl_matrix m = {.type = types[t], .rows = ROWS, .cols = COLS, .panel_bytes = pl_panel_bytes(types[t], COLS), .data = packed};
+        pl_pack_map map = {.outer = ROWS, .stride_o = COLS, .taps = 1, .width = COLS, .stride_c = 1};
+        pl_quantize(types[t], values, ROWS * COLS, rows);
+        pl_pack(&m, packed, types[t], rows, &map, 0, pl_panels(&m));
+        for (int r = 0; r < ROWS; r++) {
+            pl_dequantize(types[t], rows + (size_t)r * row_bytes, COLS, wanted);
+            pl_matrix_row(&m, r, got);
+            assert_memory_equal(wanted, got, sizeof got);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +192,7 @@ int main(void)
         cmocka_unit_test(q8_0_rounds_as_ggml),
         cmocka_unit_test(q8_0_takes_anything),
         cmocka_unit_test(f32_and_f16_are_copied),
+        cmocka_unit_test(test_rows_of_matrices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,7 @@
 #include <cJSON.h>
 #include <math.h>
 
+#include "sample/greedy.h"
 #include "sample/sampler.h"
 #include "support/npy.h"
 
@@ -564,6 +565,20 @@ static void unusable_scores_are_refused(void **state)
     }
 }
 
+static void test_best_score_and_its_likelihood(void **state)
+{
+    (void)state;
+    static const float scores[] = {-1, 2, 2, 0.5f}, bad[] = {1, NAN}, infinite[] = {INFINITY, 0}, none[] = {-INFINITY, -INFINITY};
+    int32_t id = -1;
+    float logprob = 0;
+    assert_int_equal(pl_greedy(scores, 4, &id, &logprob, NULL), PARLEY_OK);
+    assert_int_equal(id, 1);
+    assert_true(fabs((double)logprob + log(exp(-3.0) + 2 + exp(-1.5))) < 1e-6);
+    assert_int_equal(pl_greedy(bad, 2, &id, NULL, NULL), PARLEY_VALUE);
+    assert_int_equal(pl_greedy(infinite, 2, &id, NULL, NULL), PARLEY_VALUE);
+    assert_int_equal(pl_greedy(none, 2, &id, NULL, NULL), PARLEY_VALUE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -585,6 +600,7 @@ int main(void)
         cmocka_unit_test(ends_of_the_walk),
         cmocka_unit_test(tiny_temperature_is_greedy),
         cmocka_unit_test(unusable_scores_are_refused),
+        cmocka_unit_test(test_best_score_and_its_likelihood),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
