@@ -44,7 +44,7 @@ typedef struct parley_asr_options {
 /* Defaults of this model. */
 PARLEY_API void parley_asr_options_init(const parley_model *model, parley_asr_options *options);
 
-/* Makes a session. Options and all they point to are copied. Errors: ARGUMENT (an unknown language lists the known ones), STATE (the model does not
+/* Makes a session. Options and all they point to are copied. Errors: ARGUMENT (an unknown language lists the known ones), FAMILY (the model does not
  * hear, or is an aligner), MEMORY. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_asr_open(const parley_model *model, const parley_asr_options *options, parley_asr **session,
                                                          parley_error *error);
@@ -126,7 +126,7 @@ typedef struct parley_alignment {
 } parley_alignment;
 
 /* Times of the units of `text` (or options->units) in `pcm`, 16 kHz, at most what the model's classes reach (300 s asked of it). `*alignment` is
- * freed with parley_alignment_free(). Errors: STATE (no aligner), ARGUMENT (no samples, no units), FORMAT (UTF-8), LIMIT, VALUE, MEMORY. */
+ * freed with parley_alignment_free(). Errors: FAMILY (no aligner), ARGUMENT (no samples, no units), FORMAT (UTF-8), LIMIT, VALUE, MEMORY. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_align(const parley_model *model, const float *pcm, size_t samples, const char *text, size_t length,
                                                       const parley_align_options *options, parley_alignment **alignment, parley_error *error);
 PARLEY_API void parley_alignment_free(parley_alignment *alignment);

@@ -98,8 +98,8 @@ PARLEY_API void parley_reference_close(parley_reference *reference);
 /* The speaker of this name, in any case of any script: its index in parley_info.speakers, or -1. */
 PARLEY_API int64_t parley_speaker_find(const parley_model *model, const char *name);
 
-/* Makes a session. The options and all they point to are copied. Errors: ARGUMENT (naming what there is to choose from), LIMIT, STATE (the model
- * cannot speak), MEMORY. */
+/* Makes a session. The options and all they point to are copied. Errors: ARGUMENT (naming what there is to choose from), LIMIT, FAMILY (the model
+ * does not speak), STATE (it was opened without its talker), MEMORY. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_tts_open(const parley_model *model, const parley_tts_options *options, parley_tts **session,
                                                          parley_error *error);
 PARLEY_API void parley_tts_close(parley_tts *session);

@@ -2,7 +2,7 @@
 
 static parley_status no_hearing(const parley_model *model, parley_error *error)
 {
-    return pl_fail(error, PARLEY_STATE, "a model of the family %s does not hear", model->family->name);
+    return pl_fail(error, PARLEY_FAMILY, "a model of the family %s does not hear", model->family->name);
 }
 
 void parley_asr_options_init(const parley_model *model, parley_asr_options *options)

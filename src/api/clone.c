@@ -11,7 +11,7 @@ static parley_status complete(const parley_model *model, const void *pcm, size_t
     if (!model || (!pcm && samples) || !out)
         return pl_fail(error, PARLEY_ARGUMENT, "%s is NULL", !model ? "model" : !out ? "the result" : "pcm");
     if (!model->family->tts)
-        return pl_fail(error, PARLEY_STATE, "a model of the family %s makes no voices", model->family->name);
+        return pl_fail(error, PARLEY_FAMILY, "a model of the family %s makes no voices", model->family->name);
     parley_voice_options_init(options);
     if (given && given->size != sizeof *options)
         return pl_fail(error, PARLEY_ARGUMENT, "voice options of %zu bytes, expected %zu: parley_voice_options_init() was not called", given->size,
@@ -42,7 +42,7 @@ parley_status parley_reference_open(const parley_model *model, const int32_t *co
     if (!model || !codes || !reference)
         return pl_fail(error, PARLEY_ARGUMENT, "%s is NULL", !model ? "model" : !codes ? "codes" : "reference");
     if (!model->family->tts)
-        return pl_fail(error, PARLEY_STATE, "a model of the family %s does not speak", model->family->name);
+        return pl_fail(error, PARLEY_FAMILY, "a model of the family %s does not speak", model->family->name);
     return model->family->tts->reference_open(model->state, codes, frames, reference, error);
 }
 

@@ -8,7 +8,7 @@ const char *parley_finish_name(parley_finish finish)
 
 static parley_status no_speech(const parley_model *model, parley_error *error)
 {
-    return pl_fail(error, PARLEY_STATE, "a model of the family %s does not speak", model->family->name);
+    return pl_fail(error, PARLEY_FAMILY, "a model of the family %s does not speak", model->family->name);
 }
 
 void parley_tts_options_init(const parley_model *model, parley_tts_options *options)

@@ -18,7 +18,7 @@ import tempfile
 import time
 import wave
 
-ARGUMENT, STATE, IO, FORMAT, MISSING, UNSUPPORTED, FAMILY, VALUE, LIMIT, CANCELLED = 2, 3, 4, 5, 6, 8, 9, 10, 12, 130
+ARGUMENT, IO, FORMAT, MISSING, UNSUPPORTED, FAMILY, VALUE, LIMIT, CANCELLED = 2, 4, 5, 6, 8, 9, 10, 12, 130
 SEGMENT_KEYS = ["end", "finish_reason", "language", "logprobs", "no_speech", "start", "text", "token_ids", "words"]
 FILE_KEYS = ["audio_seconds", "file", "finish_reason", "kv_bytes", "language", "peak_memory_bytes", "real_time_factor", "segments", "text", "times"]
 
@@ -124,11 +124,11 @@ PLAIN = {
     "no such context": ([*HEAR, "--context-file", "nowhere.txt", "chirp.wav"], MISSING, "nowhere.txt"),
     # models
     "no such model": (["hear", "-m", "nowhere", "chirp.wav"], MISSING, "nowhere"),
-    "a model that speaks": (["hear", "-m", "m/tts_a_base", "-o", "out.txt", "chirp.wav"], STATE, ["qwen3_tts", "does not hear"]),
-    "an aligner": (["hear", "-m", "m/align_a", "-o", "out.txt", "chirp.wav"], STATE, "aligner"),
-    "recogniser as aligner": ([*HEAR, "--timestamps", "word", "--aligner", "m/asr_a", "chirp.wav"], STATE, "no aligner"),
-    "speaking as aligner": ([*HEAR, "--timestamps", "word", "--aligner", "m/tts_a_base", "chirp.wav"], STATE, ["no aligner", "qwen3_tts"]),
-    "saying with a recogniser": (["say", "-m", "m/asr_a", "-o", "out.wav", "x"], STATE, "speak"),
+    "a model that speaks": (["hear", "-m", "m/tts_a_base", "-o", "out.txt", "chirp.wav"], FAMILY, ["qwen3_tts", "does not hear"]),
+    "an aligner": (["hear", "-m", "m/align_a", "-o", "out.txt", "chirp.wav"], FAMILY, "aligner"),
+    "recogniser as aligner": ([*HEAR, "--timestamps", "word", "--aligner", "m/asr_a", "chirp.wav"], FAMILY, "no aligner"),
+    "speaking as aligner": ([*HEAR, "--timestamps", "word", "--aligner", "m/tts_a_base", "chirp.wav"], FAMILY, ["no aligner", "qwen3_tts"]),
+    "saying with a recogniser": (["say", "-m", "m/asr_a", "-o", "out.wav", "x"], FAMILY, "speak"),
     # outputs
     "folder that is not there": (["hear", "-m", "m/asr_a", "-o", "no/out.txt", "chirp.wav"], IO, "no/out.txt"),
     "output-dir is a file": (["hear", "-m", "m/asr_a", "--output-dir", "hello.txt", "chirp.wav"], IO, "hello.txt"),
@@ -151,8 +151,8 @@ PLAIN = {
     "align no samples": ([*ALIGN, *SAYS, "none.wav"], ARGUMENT, "no samples"),
     "align tiny": ([*ALIGN, *SAYS, "tiny.wav"], ARGUMENT, "201"),
     "align not finite": ([*ALIGN, *SAYS, "--raw", "f32le", "--rate", "16000", "nan.raw"], VALUE, "500"),
-    "align with a recogniser": (["align", "-m", "m/asr_a", "-o", "out.json", *SAYS, "chirp.wav"], STATE, ["no aligner", "recogniser"]),
-    "align with a model that speaks": (["align", "-m", "m/tts_a_base", "-o", "out.json", *SAYS, "chirp.wav"], STATE, "no aligner"),
+    "align with a recogniser": (["align", "-m", "m/asr_a", "-o", "out.json", *SAYS, "chirp.wav"], FAMILY, ["no aligner", "recogniser"]),
+    "align with a model that speaks": (["align", "-m", "m/tts_a_base", "-o", "out.json", *SAYS, "chirp.wav"], FAMILY, "no aligner"),
 }
 
 

@@ -568,10 +568,10 @@ static void unusable_scores_are_refused(void **state)
 static void test_best_score_and_its_likelihood(void **state)
 {
     (void)state;
-    static const float scores[] = {-1, 2, 2, 0.5f}, bad[] = {1, NAN}, infinite[] = {INFINITY, 0}, none[] = {-INFINITY, -INFINITY};
+    static const float row_of_four[] = {-1, 2, 2, 0.5f}, bad[] = {1, NAN}, infinite[] = {INFINITY, 0}, none[] = {-INFINITY, -INFINITY};
     int32_t id = -1;
     float logprob = 0;
-    assert_int_equal(pl_greedy(scores, 4, &id, &logprob, NULL), PARLEY_OK);
+    assert_int_equal(pl_greedy(row_of_four, 4, &id, &logprob, NULL), PARLEY_OK);
     assert_int_equal(id, 1);
     assert_true(fabs((double)logprob + log(exp(-3.0) + 2 + exp(-1.5))) < 1e-6);
     assert_int_equal(pl_greedy(bad, 2, &id, NULL, NULL), PARLEY_VALUE);

@@ -257,7 +257,7 @@ parley_status pl_asr_align(const void *model, const float *pcm, size_t samples, 
 {
     const asr_model *m = model;
     if (!m->config.aligner || m->parts == PARLEY_PARTS_TEXT)
-        return pl_fail(error, PARLEY_STATE, "this model is no aligner");
+        return pl_fail(error, PARLEY_FAMILY, "this model is no aligner");
     owned_alignment *owned = pl_alloc(&m->env.allocator, 1, sizeof *owned);
     if (!owned)
         return pl_fail_memory(error, "an alignment");

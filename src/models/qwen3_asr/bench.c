@@ -72,7 +72,7 @@ parley_status pl_asr_bench(const void *model, const parley_bench_options *option
     int runs = options->runs < MOST_RUNS ? options->runs : MOST_RUNS, samples = SECONDS * PARLEY_ASR_RATE;
     char shape[64];
     if (m->config.aligner || m->parts == PARLEY_PARTS_TEXT)
-        return pl_fail(error, PARLEY_STATE, "there is nothing to time: the model does not transcribe");
+        return pl_fail(error, PARLEY_FAMILY, "there is nothing to time: the model does not transcribe");
     float *pcm = pl_alloc(&m->env.allocator, (size_t)samples, sizeof *pcm);
     measured *t = pl_alloc(&m->env.allocator, 1, sizeof *t);
     parley_status status = pcm && t ? PARLEY_OK : pl_fail_memory(error, "a benchmark");

@@ -82,7 +82,7 @@ static parley_status session_open(const void *model, const parley_asr_options *o
     if (m->parts == PARLEY_PARTS_TEXT)
         return pl_fail(error, PARLEY_STATE, "the model was opened as a tokenizer alone");
     if (m->config.aligner)
-        return pl_fail(error, PARLEY_STATE, "this model is an aligner: it finds the times of a text, it does not transcribe");
+        return pl_fail(error, PARLEY_FAMILY, "this model is an aligner: it finds the times of a text, it does not transcribe");
     asr_session *s = pl_alloc(&m->env.allocator, 1, sizeof *s);
     if (!s)
         return pl_fail_memory(error, "a session");
