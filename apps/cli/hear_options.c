@@ -201,7 +201,7 @@ parley_status hear_open_aligner(const cli_model_fields *fields, parley_model **m
     CLI_TRY(cli_open_model(fields, PARLEY_PARTS_ALL, model, seconds, error));
     const parley_info *info = parley_model_info(*model);
     if (strcmp(info->model_type, "aligner") != 0)
-        return cli_fail(error, PARLEY_STATE, "\"%.300s\" is no aligner, it is a model of the family %s, type \"%s\"", fields->model.value,
+        return cli_fail(error, PARLEY_FAMILY, "\"%.300s\" is no aligner, it is a model of the family %s, type \"%s\"", fields->model.value,
                         info->family, info->model_type);
     return PARLEY_OK;
 }
