@@ -34,7 +34,7 @@ static const cli_command command = {
 static parley_status parse(const char *line, fields *f, cli_arguments *arguments, parley_error *error)
 {
     static char words[300];
-    char *argv[20];
+    static char *argv[20]; /* the arguments that are left stay in it */
     int argc = 0;
     snprintf(words, sizeof words, "%s", line);
     for (char *word = strtok(words, " "); word; word = strtok(NULL, " "))
