@@ -226,7 +226,7 @@ def plain_cases(base):
         "no such text": ([*say, "-f", "none.txt"], MISSING, "none.txt"),
         "a folder as text": ([*say, "-f", "bad"], IO, "bad"),
         "latin-1 file": ([*say, "-f", "latin1.txt"], FORMAT, "UTF-8"),
-        "invalid argument": ([*say, b"ab\xff"], FORMAT, "UTF-8"),
+        "invalid argument": ([*say, b"ab\xff"], FORMAT, "UTF-8 at byte 2"),
         "invalid tokenize": (["tokenize", b"\xc3("], FORMAT, "UTF-8"),
         "beyond the positions": (["say", "-o", "out.wav", "--max-frames", "40000", "x"], LIMIT, ["40000", "32768"]),
         # codes
