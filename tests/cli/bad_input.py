@@ -220,6 +220,7 @@ def plain_cases(base):
         # text
         "empty text": ([*say, ""], ARGUMENT, "empty"),
         "blank text": ([*say, " \n\t "], ARGUMENT, "empty"),
+        "wide blanks": ([*say, "\u3000\u00a0"], ARGUMENT, "empty"),
         "blank file": ([*say, "-f", "blank.txt"], ARGUMENT, "empty"),
         "empty file": ([*say, "-f", "nothing.txt"], ARGUMENT, "empty"),
         "empty standard input": (say, ARGUMENT, "empty"),
