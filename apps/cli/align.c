@@ -244,8 +244,8 @@ static parley_status align(run *r, parley_error *error)
 {
     const align_fields *f = r->fields;
     CLI_TRY(read_text(r, error));
-    CLI_TRY(read_sound(r, error));
     CLI_TRY(cli_output_open(&r->output, f->output.given ? f->output.value : "-", false, "-o", error));
+    CLI_TRY(read_sound(r, error));
     CLI_TRY(cli_dump_open(&r->dump, f->dump.value, NULL, error));
     CLI_TRY(hear_open_aligner(&f->model, &r->model, &r->load, error));
     CLI_TRY(run_aligner(r, error));

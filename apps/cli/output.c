@@ -226,6 +226,20 @@ static int put_in_place(const cli_output *output)
     return rename(output->temporary, output->path);
 }
 
+parley_status cli_output_spares(const char *input, int fd, parley_error *error)
+{
+    struct stat is, at;
+    const cli_output *found = NULL;
+    if (fstat(fd, &is) != 0 || !S_ISREG(is.st_mode))
+        return PARLEY_OK;
+    pthread_mutex_lock(&open_lock);
+    for (const cli_output *o = open_outputs; o && !found; o = o->next)
+        if (stat(o->path, &at) == 0 && at.st_dev == is.st_dev && at.st_ino == is.st_ino)
+            found = o;
+    pthread_mutex_unlock(&open_lock);
+    return found ? cli_fail(error, PARLEY_ARGUMENT, "\"%.300s\" is read and would be overwritten", input) : PARLEY_OK;
+}
+
 parley_status cli_output_commit(cli_output *output, parley_error *error)
 {
     parley_status status = PARLEY_OK;

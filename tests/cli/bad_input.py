@@ -220,13 +220,14 @@ def plain_cases(base):
         # text
         "empty text": ([*say, ""], ARGUMENT, "empty"),
         "blank text": ([*say, " \n\t "], ARGUMENT, "empty"),
+        "wide blanks": ([*say, "\u3000\u00a0"], ARGUMENT, "empty"),
         "blank file": ([*say, "-f", "blank.txt"], ARGUMENT, "empty"),
         "empty file": ([*say, "-f", "nothing.txt"], ARGUMENT, "empty"),
         "empty standard input": (say, ARGUMENT, "empty"),
         "no such text": ([*say, "-f", "none.txt"], MISSING, "none.txt"),
         "a folder as text": ([*say, "-f", "bad"], IO, "bad"),
         "latin-1 file": ([*say, "-f", "latin1.txt"], FORMAT, "UTF-8"),
-        "invalid argument": ([*say, b"ab\xff"], FORMAT, "UTF-8"),
+        "invalid argument": ([*say, b"ab\xff"], FORMAT, "UTF-8 at byte 2"),
         "invalid tokenize": (["tokenize", b"\xc3("], FORMAT, "UTF-8"),
         "beyond the positions": (["say", "-o", "out.wav", "--max-frames", "40000", "x"], LIMIT, ["40000", "32768"]),
         # codes

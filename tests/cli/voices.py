@@ -417,6 +417,22 @@ def bad_sound(w):
         raise Fail(f"a text as sound: {status}")
 
 
+def recording_as_output(w):
+    """A recording is not written over by what is made of it, under whatever name."""
+    write(w.at("in.wav"), wav_bytes(w.samples))
+    write(w.at("in.npy"), wav_bytes(w.samples))
+    os.link(w.at("in.wav"), w.at("hard.wav"))
+    os.symlink("in.wav", w.at("soft.wav"))
+    kept = read(w.at("in.wav"))
+    for out in ("in.wav", "./in.wav", "hard.wav", "soft.wav"):
+        w.say("--clone", "in.wav", out=out, code=ARGUMENT, says=["in.wav", "overwritten"])
+        w.run("voice", "vector", "-m", w.base, "in.wav", "-o", out, code=ARGUMENT, says="overwritten")
+        w.run("voice", "make", "-m", w.base, "in.wav", "-o", out, code=ARGUMENT, says="overwritten")
+    w.run("codec", "encode", "-m", w.base, "in.npy", "-o", "in.npy", code=ARGUMENT, says="overwritten")
+    equal("the recording", (read(w.at("in.wav")), read(w.at("in.npy"))), (kept, kept))
+    equal("left behind", [n for n in os.listdir(w.here) if n.startswith(".parley")], [])
+
+
 def transcripts(w):
     w.say("--clone", w.short, "--ref-text", "At home, " * 12, says=["warning", "characters a second"])
     w.run("voice", "make", w.short, "-m", w.base, "--text", "\u4f60\u597d" * 6, "-o", "a.voice", says=["warning", "1 to 15"])
@@ -484,7 +500,7 @@ def jobs(w):
 
 
 CASES = {f.__name__: f for f in (sample_types, make_and_use, directory, names, cache, cache_stays_out, cache_damaged, cache_open_to_others, cache_limit,
-                                 unwritable, exchange, other_models, dialects, damaged_voice, bad_sound, transcripts, options, encode, jobs)}
+                                 unwritable, exchange, other_models, dialects, damaged_voice, bad_sound, recording_as_output, transcripts, options, encode, jobs)}
 
 
 def main():

@@ -406,7 +406,9 @@ static void test_bad_texts(void **state)
     parley_tts_options o = plain_options(*state, 2);
     check_text(*state, &o, "", 0, PARLEY_ARGUMENT, "empty");
     check_text(*state, &o, " \n\t ", 4, PARLEY_ARGUMENT, "empty");
-    check_text(*state, &o, "a\xFF", 2, PARLEY_FORMAT, "UTF-8");
+    check_text(*state, &o, "\u3000\u00A0", 5, PARLEY_ARGUMENT, "white space only");
+    check_text(*state, &o, "a\xFF", 2, PARLEY_FORMAT, "the text is not valid UTF-8 at byte 1");
+    check_text(*state, &o, "\xFF", 1, PARLEY_FORMAT, "the text is not valid UTF-8 at byte 0");
     check_text(*state, &o, "a\0b", 3, PARLEY_OK, NULL);
     check_text(*state, &o, "?!", 2, PARLEY_OK, NULL);
     o.allow_empty = true;

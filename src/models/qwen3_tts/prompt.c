@@ -16,10 +16,7 @@ static parley_status push_turn(const tts_prompt_input *in, pl_arena *arena, cons
     if (text.length)
         memcpy(piece + role_length, text.text, text.length);
     PL_TRY(pl_ids_push(ids, in->config->im_start, error));
-    parley_status status = pl_tokenize(in->tokenizer, (pl_span){piece, role_length + text.length}, in->tokenizing, ids, error);
-    if (status != PARLEY_OK && error && error->position >= role_length)
-        error->position -= role_length;
-    return status;
+    return pl_tokenize(in->tokenizer, (pl_span){piece, role_length + text.length}, in->tokenizing, ids, error);
 }
 
 static parley_status push_end(const tts_prompt_input *in, pl_ids *ids, parley_error *error)
@@ -31,17 +28,31 @@ static parley_status push_end(const tts_prompt_input *in, pl_ids *ids, parley_er
 static const char assistant[] = "assistant\n", user[] = "user\n";
 enum { ROLE_IDS = 3, TEXT_TAIL = 5, REF_TAIL = 2 }; /* ids that the template puts in front of and behind a text */
 
+/* Before a role is put in front, so that the byte is one of the caller's text. */
+static parley_status check_utf8(const char *what, pl_span text, parley_error *error)
+{
+    size_t valid = pl_utf8_check(text.text, text.length);
+    if (valid == text.length)
+        return PARLEY_OK;
+    return pl_fail_at(error, PARLEY_FORMAT, valid, "%s is not valid UTF-8 at byte %zu", what, valid);
+}
+
 static parley_status tokenize_all(pl_arena *arena, const tts_prompt_input *in, tts_prompt *p, parley_error *error)
 {
+    pl_span instruct = {in->instruct, in->instruct ? strlen(in->instruct) : 0};
+    pl_span ref_text = {in->voice.ref_text, in->voice.ref_text ? strlen(in->voice.ref_text) : 0};
+    PL_TRY(check_utf8("the text", in->text, error));
+    PL_TRY(check_utf8("the instruction", instruct, error));
+    PL_TRY(check_utf8("the transcript", ref_text, error));
     PL_TRY(push_turn(in, arena, assistant, in->text, &p->text_ids, error));
     PL_TRY(push_end(in, &p->text_ids, error));
     PL_TRY(push_turn(in, arena, assistant, (pl_span){"", 0}, &p->text_ids, error));
     if (in->instruct) {
-        PL_TRY(push_turn(in, arena, user, (pl_span){in->instruct, strlen(in->instruct)}, &p->instruct_ids, error));
+        PL_TRY(push_turn(in, arena, user, instruct, &p->instruct_ids, error));
         PL_TRY(push_end(in, &p->instruct_ids, error));
     }
     if (in->voice.ref_text) {
-        PL_TRY(push_turn(in, arena, assistant, (pl_span){in->voice.ref_text, strlen(in->voice.ref_text)}, &p->ref_ids, error));
+        PL_TRY(push_turn(in, arena, assistant, ref_text, &p->ref_ids, error));
         PL_TRY(push_end(in, &p->ref_ids, error));
     }
     if (p->text_ids.count < ROLE_IDS + TEXT_TAIL)

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "models/qwen3_tts/budget.h"
 #include "models/qwen3_tts/voice_file.h"
+#include "text/strings.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -123,12 +124,10 @@ static parley_status push_text(parley_tts *session, const char *text, size_t len
     return PARLEY_OK;
 }
 
+/* What is not UTF-8 is not blank: the prompt tells where. */
 static bool is_blank(const char *text, size_t length)
 {
-    for (size_t i = 0; i < length; i++)
-        if (text[i] != ' ' && (text[i] < '\t' || text[i] > '\r'))
-            return false;
-    return true;
+    return pl_utf8_check(text, length) == length && pl_trim((pl_span){text, length}).length == 0;
 }
 
 /* A teacher says how many frames there are; otherwise the caller's number or the budget from the text. */
