@@ -84,10 +84,14 @@ INLINE vf vf_max(vf a, vf b)
 {
     return _mm512_max_ps(a, b);
 }
+/* Without optimisation gcc makes the intrinsic a macro, whose mask it warns of as if it stood here. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wsign-conversion"
 INLINE vf vf_round(vf a)
 {
     return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+#pragma GCC diagnostic pop
 INLINE float vf_reduce_add(vf a)
 {
     return _mm512_reduce_add_ps(a);
