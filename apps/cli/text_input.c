@@ -13,6 +13,17 @@ static void drop_line_end(cli_buffer *text)
     }
 }
 
+/* Editors of some systems mark UTF-8 files with it; nobody means it as text. */
+static void drop_byte_order_mark(cli_buffer *text)
+{
+    static const char mark[] = "\xEF\xBB\xBF";
+    size_t size = sizeof mark - 1;
+    if (text->size < size || memcmp(text->data, mark, size) != 0)
+        return;
+    text->size -= size;
+    memmove(text->data, text->data + size, text->size + 1);
+}
+
 parley_status cli_text_input(const char *argument, const char *file, cli_buffer *text, parley_error *error)
 {
     if (argument && file)
@@ -26,6 +37,7 @@ parley_status cli_text_input(const char *argument, const char *file, cli_buffer 
     if (!file && isatty(0))
         return cli_fail(error, PARLEY_ARGUMENT, "no text: give it as an argument, with -f FILE or on standard input");
     CLI_TRY(cli_read_file(file ? file : "-", "text", CLI_TEXT_MAX, text, error));
+    drop_byte_order_mark(text);
     drop_line_end(text);
     return PARLEY_OK;
 }

@@ -171,12 +171,19 @@ static void reach(const pl_transformer_shape *s, const place *p, int64_t *begin,
     }
 }
 
+static bool is_cancelled(const work *w)
+{
+    return w->forward->cancel && atomic_load(w->forward->cancel);
+}
+
 /* One task: the query heads of one row that share a key head. Rows of a head follow each other: its keys and values stay in the cache. */
 static void attend_group(void *context, int task, int worker)
 {
     (void)worker;
     const work *w = context;
     const pl_transformer_shape *s = &w->t->shape;
+    if (is_cancelled(w)) /* long prompts spend minutes here; what is left undone is not used */
+        return;
     int row = task % w->rows, head = task / w->rows, group = s->heads / s->kv_heads;
     int from = w->map ? w->map[row] : row;
     const place *p = &w->places[from];
@@ -271,15 +278,20 @@ static parley_status feed_forward(work *w, parley_error *error)
 
 /* ------------------------------------------------------------------ the forward */
 
+static parley_status cancelled(const work *w, parley_error *error)
+{
+    return pl_fail(error, PARLEY_CANCELLED, "cancelled in layer %d of %d", w->layer, w->t->shape.layers);
+}
+
 static parley_status run_layers(work *w, parley_error *error)
 {
     for (w->layer = 0; w->layer < w->t->shape.layers; w->layer++) {
-        if (w->forward->cancel && atomic_load(w->forward->cancel))
-            return pl_fail(error, PARLEY_CANCELLED, "cancelled in layer %d of %d", w->layer, w->t->shape.layers);
+        if (is_cancelled(w))
+            return cancelled(w, error);
         PL_TRY(attention(w, error));
         PL_TRY(feed_forward(w, error));
     }
-    return PARLEY_OK;
+    return is_cancelled(w) ? cancelled(w, error) : PARLEY_OK;
 }
 
 static void finish(const work *w)

@@ -38,6 +38,8 @@ static void end(tts_session *s, parley_finish finish)
     s->state = TTS_STATE_DONE;
     if (finish != PARLEY_FINISH_CANCELLED)
         status = pl_tts_speech_decode(s, true, &error);
+    else if (s->speech.state) /* frames that nobody will hear do not count */
+        s->frames = s->speech.decoded;
     if (status == PARLEY_OK)
         status = pl_tts_speech_finish(s, &error);
     s->times.total = pl_seconds() - s->began;
