@@ -159,8 +159,7 @@ static parley_status copy_span(asr_session *s, pl_span span, const char **text, 
     return *text ? PARLEY_OK : pl_fail_memory(error, "a text");
 }
 
-/* The model says "language None" where there is nothing to hear. */
-static bool says_nothing(const char *raw, const pl_answer *answer)
+bool pl_asr_says_nothing(const char *raw, const pl_answer *answer)
 {
     static const char none[] = "language none";
     for (size_t i = 0; i < sizeof none - 1; i++)
@@ -182,7 +181,7 @@ static parley_status parse(asr_session *s, asr_segment *g, parley_finish finish,
     if (status == PARLEY_OK)
         status = copy_span(s, answer.language, &g->result.language, error);
     if (status == PARLEY_OK)
-        g->result.no_speech = says_nothing(raw, &answer) || (s->language && length == 0);
+        g->result.no_speech = pl_asr_says_nothing(raw, &answer) || (s->language && length == 0);
     pl_release(&s->arena.allocator, raw, length + 1, 1);
     return status;
 }
