@@ -121,9 +121,9 @@ typedef struct parley_asr_update {
     bool no_speech;
 } parley_asr_update;
 
-/* Hears one more chunk of a stream. `*got` false: there is no whole chunk, more must be pushed, or the stream has ended. After parley_asr_finish() poll
- * until then. Any sizes of pushes give the same updates. A segment is cut at the quietest place of its last chunk. Errors: STATE (no stream), MEMORY,
- * LIMIT, VALUE; then the stream has failed. */
+/* Hears one more chunk of a stream. `*got` false: there is no whole chunk, more must be pushed, or the stream has ended. After parley_asr_finish()
+ * poll until then. Any sizes of pushes give the same updates. A segment is cut at the quietest place of its last chunk. Errors: STATE (no stream),
+ * MEMORY, LIMIT, VALUE; then the stream has failed. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_asr_poll(parley_asr *session, parley_asr_update *update, bool *got, parley_error *error);
 
 /* ------------------------------------------------------------------ alignment */

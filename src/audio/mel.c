@@ -160,10 +160,10 @@ typedef struct bench {
 typedef struct job {
     const pl_mel *mel;
     const float *pcm;
-    int64_t samples, padded;         /* padded: with zeros up to a multiple of hop */
-    int64_t first, frames;           /* which of the sound's */
-    bench *benches;                  /* a worker */
-    float *most;                     /* a task: the largest value */
+    int64_t samples, padded; /* padded: with zeros up to a multiple of hop */
+    int64_t first, frames;   /* which of the sound's */
+    bench *benches;          /* a worker */
+    float *most;             /* a task: the largest value */
     float *out;
     float least; /* second walk: nothing below it */
 } job;

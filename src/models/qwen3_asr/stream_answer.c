@@ -85,10 +85,11 @@ static parley_status set_budget(answer *a, parley_error *error)
 {
     const parley_asr_options *o = &a->s->options;
     int64_t length = a->start + a->count, most = a->s->model->config.context_length, room = most - length;
-    a->budget = o->budget == PARLEY_TOKENS_GIVEN ? o->max_tokens
-                                                 : pl_answer_budget((double)a->samples / PARLEY_ASR_RATE, (int32_t)(room > 0 ? room : 0));
+    a->budget =
+        o->budget == PARLEY_TOKENS_GIVEN ? o->max_tokens : pl_answer_budget((double)a->samples / PARLEY_ASR_RATE, (int32_t)(room > 0 ? room : 0));
     if (a->budget < 1 || a->budget > room)
-        return pl_fail(error, PARLEY_LIMIT, "a prompt of %lld positions and %d tokens, the model has %d", (long long)length, (int)a->budget, (int)most);
+        return pl_fail(error, PARLEY_LIMIT, "a prompt of %lld positions and %d tokens, the model has %d", (long long)length, (int)a->budget,
+                       (int)most);
     return PARLEY_OK;
 }
 

@@ -65,7 +65,8 @@ static parley_status next_prefix(asr_session *s, parley_error *error)
     pl_prefix_rule rule = {(size_t)o->stream_rollback, (size_t)o->stream_unfixed_chunks, false, s->model->env.splitter};
     pl_span prefix;
     PL_TRY(pl_stream_prefix(pl_asr_stream_arena(t), s->model->tokenizer, t->text.raw, t->step + 1, &rule, &prefix, error));
-    if (prefix.length > t->text.prefix.length && begins_with(t->text.raw, prefix) && begins_with(prefix, t->text.prefix) && (s->language || has_tag(prefix)))
+    if (prefix.length > t->text.prefix.length && begins_with(t->text.raw, prefix) && begins_with(prefix, t->text.prefix)
+        && (s->language || has_tag(prefix)))
         t->text.prefix = prefix;
     return PARLEY_OK;
 }
