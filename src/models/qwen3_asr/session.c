@@ -147,7 +147,7 @@ static parley_status push(parley_asr *session, const float *pcm, size_t samples,
     PL_TRY(grow(s, held, held + samples, error));
     if (samples)
         memcpy(s->pcm + held, pcm, samples * sizeof *pcm);
-    if (s->stream)
+    if (s->stream && samples)
         pl_asr_stream_pushed(s, samples);
     s->samples += samples;
     return PARLEY_OK;
