@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "hear_dump.h"
 #include "hear_result.h"
+#include "hear_stream.h"
 #include "notice.h"
 #include "output.h"
 #include "signals.h"
@@ -349,6 +350,10 @@ parley_status cli_hear(int argc, char **argv, parley_error *error)
     if (arguments.help)
         return cli_print_help(&hear_command, error);
     CLI_TRY(hear_check(&fields, &arguments, error));
+    if (fields.stream.given) {
+        CLI_TRY(hear_stream_check(&fields, &arguments, error));
+        return hear_stream(&fields, arguments.values[0], error);
+    }
     static hearing h;
     h = (hearing){.fields = &fields,
                   .files = arguments.values,

@@ -63,6 +63,10 @@ static const cli_option rows[] = {
     CLI_ROW_CPU(hear_fields, model),
     CHOICE("--kv", kv, cli_kv_choices, "element type of the cache; default f16"),
     CHOICE("--activations", activations, cli_activations_choices, "arithmetic of quantised matrices; default int8 where the processor has it"),
+    {.name = "--stream",
+     .kind = CLI_FLAG,
+     FIELD(stream),
+     .help = "hears one sound while it comes: a line of JSON for every 2 s, text on a terminal; --segment then 4 to 1200, default 30"},
     {.name = "--quiet", .letter = 'q', .kind = CLI_FLAG, FIELD(quiet), .help = "no progress and no summary"},
 };
 

@@ -14,7 +14,7 @@ typedef struct hear_fields {
     cli_text language, context, context_file, aligner, output, output_dir, dump;
     cli_int max_tokens, attention, join, timestamps, format, kv, activations;
     cli_real segment;
-    cli_flag quiet;
+    cli_flag stream, quiet;
 } hear_fields;
 
 extern const cli_command hear_command;

@@ -39,6 +39,11 @@ typedef struct parley_asr_options {
     int32_t batch;                  /* most segments of this session at once, 1 to 64; default 4 */
     parley_tap_fn tap;              /* of the first segment; then segments run one by one */
     void *tap_context;
+    bool stream;                   /* the sound is heard while it comes: parley_asr_poll() instead of step and run; windowed attention, no tap */
+    double stream_chunk_seconds;   /* sound between two answers, 0.25 to 30; default 2 */
+    double stream_segment_seconds; /* longest segment, 2 chunks to 1,200 s; default 30. It bounds memory and the work of an answer */
+    int32_t stream_unfixed_chunks; /* first answers of a segment that fix nothing, 0 to 1,000; default 2 */
+    int32_t stream_rollback;       /* last tokens of an answer that the next one may change, 1 to 1,000; default 5 */
 } parley_asr_options;
 
 /* Defaults of this model. */
@@ -100,6 +105,26 @@ typedef struct parley_asr_result {
 
 /* What there is so far. */
 PARLEY_API void parley_asr_result_get(parley_asr *session, parley_asr_result *result);
+
+/* ------------------------------------------------------------------ streams */
+
+/* What a stream knows of its current segment. Pointers are valid until the next poll or the close. */
+typedef struct parley_asr_update {
+    size_t size;
+    bool final;           /* the segment has ended, all of its text stands; the next update is of another one */
+    double start, end;    /* seconds from the start of the sound; end: of what was heard of the segment */
+    const char *text;     /* of the segment so far */
+    size_t length;        /* of the text, bytes */
+    size_t stable;        /* bytes of the text that later updates of this segment repeat */
+    const char *language; /* "" when unknown */
+    parley_finish finish; /* of a final update: STOP, LENGTH or CANCELLED; else NONE */
+    bool no_speech;
+} parley_asr_update;
+
+/* Hears one more chunk of a stream. `*got` false: there is no whole chunk, more must be pushed, or the stream has ended. After parley_asr_finish()
+ * poll until then. Any sizes of pushes give the same updates. A segment is cut at the quietest place of its last chunk. Errors: STATE (no stream),
+ * MEMORY, LIMIT, VALUE; then the stream has failed. */
+PARLEY_API PARLEY_MUST_USE parley_status parley_asr_poll(parley_asr *session, parley_asr_update *update, bool *got, parley_error *error);
 
 /* ------------------------------------------------------------------ alignment */
 

@@ -67,6 +67,13 @@ parley_status parley_asr_run(parley_asr *session, parley_error *error)
     return PARLEY_OK;
 }
 
+parley_status parley_asr_poll(parley_asr *session, parley_asr_update *update, bool *got, parley_error *error)
+{
+    if (!session || !update || !got)
+        return pl_fail(error, PARLEY_ARGUMENT, "%s is NULL", !session ? "session" : !update ? "update" : "got");
+    return session->ops->poll(session, update, got, error);
+}
+
 void parley_asr_cancel(parley_asr *session)
 {
     session->ops->cancel(session);

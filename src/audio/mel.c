@@ -160,9 +160,10 @@ typedef struct bench {
 typedef struct job {
     const pl_mel *mel;
     const float *pcm;
-    int64_t samples, padded, frames; /* padded: with zeros up to a multiple of hop */
-    bench *benches;                  /* a worker */
-    float *most;                     /* a task: the largest value */
+    int64_t samples, padded; /* padded: with zeros up to a multiple of hop */
+    int64_t first, frames;   /* which of the sound's */
+    bench *benches;          /* a worker */
+    float *most;             /* a task: the largest value */
     float *out;
     float least; /* second walk: nothing below it */
 } job;
@@ -199,7 +200,7 @@ static void gather(const job *j, int64_t first, const bench *b)
                 b->x[i * LANES + l] = 0;
             continue;
         }
-        const float *x = samples_of(j, first + l, b->frame);
+        const float *x = samples_of(j, j->first + first + l, b->frame);
         for (int i = 0; i < fft; i++)
             b->x[i * LANES + l] = (double)x[i] * window[i];
     }
@@ -284,30 +285,36 @@ static parley_status make_benches(job *j, int workers, pl_arena *scratch, parley
     return j->benches ? PARLEY_OK : pl_fail_memory(error, "work space of a log-mel spectrum");
 }
 
-static void run_job(job *j, pl_pool *pool, int tasks)
+static void run_job(job *j, pl_pool *pool, int tasks, float *most)
 {
     pl_pool_run(pool, run_frames, j, tasks);
     if (j->mel->shape.log != PL_MEL_LOG_WHISPER)
         return;
-    float most = -INFINITY;
     for (int i = 0; i < tasks; i++)
-        most = j->most[i] > most ? j->most[i] : most;
-    j->least = most - 8.0f;
+        *most = j->most[i] > *most ? j->most[i] : *most;
+    j->least = *most - 8.0f;
     pl_pool_run(pool, scale_frames, j, tasks);
 }
 
-parley_status pl_mel_run(const pl_mel *mel, pl_pool *pool, pl_arena *scratch, const float *pcm, int64_t samples, float *out, parley_error *error)
+parley_status pl_mel_run_part(const pl_mel *mel, pl_pool *pool, pl_arena *scratch, const float *pcm, int64_t samples, int64_t first, int64_t frames,
+                              float *most, float *out, parley_error *error)
 {
-    job j = {.mel = mel, .pcm = pcm, .samples = samples, .padded = samples, .frames = pl_mel_frames(mel, samples), .out = out};
+    job j = {.mel = mel, .pcm = pcm, .samples = samples, .padded = samples, .first = first, .frames = frames, .out = out};
     if (mel->shape.ceil_frames)
-        j.padded = j.frames * mel->shape.hop;
+        j.padded = pl_mel_frames(mel, samples) * mel->shape.hop;
     int tasks = (int)((j.frames + FRAMES_PER_TASK - 1) / FRAMES_PER_TASK);
     pl_arena_mark mark = pl_arena_save(scratch);
     j.most = pl_arena_alloc_raw(scratch, (size_t)tasks, sizeof *j.most);
     parley_status status =
         j.most ? make_benches(&j, pl_pool_threads(pool), scratch, error) : pl_fail_memory(error, "work space of a log-mel spectrum");
     if (status == PARLEY_OK)
-        run_job(&j, pool, tasks);
+        run_job(&j, pool, tasks, most);
     pl_arena_restore(scratch, mark);
     return status;
+}
+
+parley_status pl_mel_run(const pl_mel *mel, pl_pool *pool, pl_arena *scratch, const float *pcm, int64_t samples, float *out, parley_error *error)
+{
+    float most = -INFINITY;
+    return pl_mel_run_part(mel, pool, scratch, pcm, samples, 0, pl_mel_frames(mel, samples), &most, out, error);
 }

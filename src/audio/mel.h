@@ -35,4 +35,9 @@ int64_t pl_mel_frames(const pl_mel *mel, int64_t samples);
 /* pcm -> out [frames][bands]. Spread over the pool; results do not depend on it. `scratch` holds what the frames need. MEMORY. */
 parley_status pl_mel_run(const pl_mel *mel, pl_pool *pool, pl_arena *scratch, const float *pcm, int64_t samples, float *out, parley_error *error);
 
+/* Some frames of the sound, to out [frames][bands]: the same as those of the whole, but for the floor of PL_MEL_LOG_WHISPER. It is that of `*most`,
+ * the largest value so far (-INFINITY at first), which these frames raise. */
+parley_status pl_mel_run_part(const pl_mel *mel, pl_pool *pool, pl_arena *scratch, const float *pcm, int64_t samples, int64_t first, int64_t frames,
+                              float *most, float *out, parley_error *error);
+
 #endif

@@ -146,7 +146,7 @@ static parley_status encode(run *r, float *x, int rows, float *out, parley_error
 static parley_status open_run(run *r, parley_error *error)
 {
     const pl_tower *tower = r->tower;
-    bool is_short = r->frames < tower->chunk;
+    bool is_short = r->frames < tower->chunk && !r->options->continues;
     r->chunk = is_short ? (int)r->frames : tower->chunk;
     r->chunks = (r->frames + r->chunk - 1) / r->chunk;
     r->group = tower->shape.window_infer / tower->chunk * WINDOWS;

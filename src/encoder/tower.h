@@ -37,6 +37,7 @@ int64_t pl_tower_tokens(const pl_tower_shape *shape, int64_t frames);
 
 typedef struct pl_tower_options {
     bool full_attention;       /* every row sees all rows; else windows of window_infer frames */
+    bool continues;            /* sound came before: the rest of a chunk alone is padded to a chunk, as it is behind others */
     const atomic_bool *cancel; /* polled between chunks and layers; NULL: never */
     pl_tap tap; /* tower_stem, tower_embed, tower_layer_<i>, tower_ln_post, tower_out as golden/asr.md names them, whole or in pieces along time */
 } pl_tower_options;

@@ -78,6 +78,7 @@ typedef struct pl_asr_ops {
     parley_status (*push)(parley_asr *session, const float *pcm, size_t samples, parley_error *error);
     parley_status (*finish)(parley_asr *session, parley_error *error);
     parley_status (*step)(parley_asr *const *sessions, size_t count, size_t *running, parley_error *errors);
+    parley_status (*poll)(parley_asr *session, parley_asr_update *update, bool *got, parley_error *error);
     void (*cancel)(parley_asr *session);
     void (*result)(parley_asr *session, parley_asr_result *result);
     void (*align_options_init)(const void *model, parley_align_options *options);

@@ -111,6 +111,21 @@ PLAIN = {
     "one name twice": (["hear", "-m", "m/asr_a", "--output-dir", "d", "chirp.wav", "./chirp.wav"], ARGUMENT, ["both", "d/chirp.txt"]),
     "standard input twice": ([*HEAR, "-", "-"], ARGUMENT, "once"),
     "rate without raw": ([*HEAR, "--rate", "16000", "chirp.wav"], ARGUMENT, "--raw"),
+    "stream of many": ([*HEAR, "--stream", "chirp.wav", "bursts.wav"], ARGUMENT, "one sound"),
+    "stream with words": ([*HEAR, "--stream", "--timestamps", "word", "--aligner", "m/align_a", "chirp.wav"], ARGUMENT, "exclude"),
+    "stream with dump": ([*HEAR, "--stream", "--dump", "d", "chirp.wav"], ARGUMENT, "exclude"),
+    "stream to a folder": (["hear", "-m", "m/asr_a", "--stream", "--output-dir", "d", "chirp.wav"], ARGUMENT, "exclude"),
+    "stream of subtitles": ([*HEAR, "--stream", "--format", "srt", "chirp.wav"], ARGUMENT, "json or txt"),
+    "stream with full attention": ([*HEAR, "--stream", "--attention", "full", "chirp.wav"], ARGUMENT, "windowed"),
+    "stream, short segments": ([*HEAR, "--stream", "--segment", "3", "chirp.wav"], ARGUMENT, "two chunks"),
+    "stream at another rate": ([*HEAR, "--stream", "--raw", "s16le", "--rate", "8000", "nan.raw"], UNSUPPORTED, ["16000", "8000"]),
+    "stream at the default rate": ([*HEAR, "--stream", "--raw", "s16le", "nan.raw"], UNSUPPORTED, ["16000", "24000"]),
+    "stream of nothing": ([*HEAR, "--stream", "none.wav"], ARGUMENT, "no samples"),
+    "stream of no bytes": ([*HEAR, "--stream", "empty.wav"], FORMAT, "empty.wav"),
+    "stream, not finite": ([*HEAR, "--stream", "--raw", "f32le", "--rate", "16000", "nan.raw"], VALUE, "500"),
+    "stream, no such sound": ([*HEAR, "--stream", "nowhere.wav"], MISSING, "nowhere.wav"),
+    "stream of a folder": ([*HEAR, "--stream", "m"], UNSUPPORTED, "directory"),
+    "stream with an aligner": (["hear", "-m", "m/align_a", "--stream", "-o", "out.txt", "chirp.wav"], STATE, "aligner"),
     # sounds
     "no such sound": ([*HEAR, "nowhere.wav"], MISSING, "nowhere.wav"),
     "address": ([*HEAR, "http://example.org/a.wav"], MISSING, "not fetched"),
@@ -301,6 +316,68 @@ def align_inputs(parley, here):
     want("standard input", a, words("--text-file", "-", "chirp.wav", stdin=b"hello world\n"))
 
 
+def streamed(parley, here, *args, stdin=b""):
+    out = done(run(parley, here, ["hear", "-m", "m/asr_a", "--kv", "f32", "--activations", "f32", "--stream", "-q", *args], stdin)).decode()
+    rows = [json.loads(line) for line in out.splitlines()]
+    start, stable = 0, b""
+    for r in rows:
+        want("keys", ["end", "stable", "start", "text", "type"], sorted(r))
+        text = r["text"].encode()
+        want("start", start, r["start"])
+        want("what stood", stable, text[:len(stable)])
+        if not len(stable) <= r["stable"] <= len(text) or r["type"] not in ("partial", "final"):
+            raise Fail(f"row {r}")
+        stable = text[:r["stable"]]
+        if r["type"] == "final":
+            want("all of it", len(text), r["stable"])
+            start, stable = r["end"], b""
+    want("last", "final", rows[-1]["type"])
+    return rows
+
+
+def streams(parley, here):
+    chirp = [{"type": "final", "start": 0, "end": 1.3, "stable": 11, "text": "hello world"}]
+    want("a file", chirp, streamed(parley, here, "chirp.wav"))
+    with open(os.path.join(here, "long.wav"), "rb") as f:
+        data = f.read()
+    rows = streamed(parley, here, "--segment", "4", "long.wav")
+    if len(rows) < 4 or [r["type"] for r in rows].count("final") < 2:
+        raise Fail(f"{len(rows)} rows")
+    length = (len(data) - 44) / 32000
+    want("end", length, rows[-1]["end"])
+    want("a pipe", rows, streamed(parley, here, "--segment", "4", "-", stdin=data))
+    want("open end", rows, streamed(parley, here, "--segment", "4", "-", stdin=data[:40] + b"\xff" * 4 + data[44:]))
+    raw = ["--segment", "4", "--raw", "s16le", "--rate", "16000"]
+    want("raw", rows, streamed(parley, here, *raw, "-", stdin=data[44:]))
+    values = array.array("h", data[44:])
+    double = array.array("f", [v / 32768 for v in values for _ in range(2)]).tobytes()
+    want("raw floats of two channels", rows, streamed(parley, here, "--segment", "4", "--raw", "f32le", "--rate", "16000", "--channels", "2", "-", stdin=double))
+    expect(run(parley, here, ["hear", "-m", "m/asr_a", "--stream", *raw, "-"], data[44:-1]), FORMAT, "inside sample")
+    text = done(run(parley, here, ["hear", "-m", "m/asr_a", "--kv", "f32", "--activations", "f32", "--stream", "-q", "--format", "txt", "--segment", "4", "long.wav"]))
+    want("text", "".join(r["text"] + "\n" for r in rows if r["type"] == "final" and r["text"]), text.decode())
+    write_wav(os.path.join(here, "fast.wav"), data[44:], 32000)         # another rate: read whole
+    fast = streamed(parley, here, "fast.wav")
+    want("resampled", length / 2, fast[-1]["end"])
+    with open(os.path.join(here, "fast.wav"), "rb") as f:
+        want("resampled from a pipe", fast, streamed(parley, here, "-", stdin=f.read()))
+    os.unlink(os.path.join(here, "fast.wav"))
+
+
+def stream_is_live(parley, here):
+    with open(os.path.join(here, "long.wav"), "rb") as f:
+        data = f.read()[44:]
+    p = subprocess.Popen([parley, "hear", "-m", "m/asr_a", "--stream", "--raw", "s16le", "--rate", "16000", "-"], cwd=here, stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    p.stdin.write(data[:32000 * 5])
+    p.stdin.flush()
+    want("first rows", [2, 4], [json.loads(p.stdout.readline())["end"] for _ in range(2)])     # while the pipe is open
+    p.send_signal(signal.SIGINT)
+    out, error = p.communicate(timeout=60)
+    expect((p.returncode, out, error.decode()), CANCELLED, "cancelled")
+    last = json.loads(out)
+    want("last row", ("final", 4), (last["type"], last["end"]))
+
+
 def cancelled(parley, here):
     """What is done stays whole, what runs keeps the text so far."""
     with wave.open(os.path.join(here, "long.wav"), "rb") as w:
@@ -330,7 +407,7 @@ def help_of_both(parley, here):
 
 
 OWN = {f.__name__: f for f in (members, tiny_sound, standard_input, many_are_as_alone, segments_cover, one_of_many_is_bad, not_a_sound, cut_text,
-                               formats, words_of_segments, dumps, unreliable, align_inputs, cancelled, help_of_both)}
+                               formats, words_of_segments, dumps, unreliable, align_inputs, streams, stream_is_live, cancelled, help_of_both)}
 
 
 def one(case, parley, golden):

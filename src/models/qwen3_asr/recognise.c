@@ -170,7 +170,7 @@ static parley_status run_decoder(batch *b, float *scores, parley_error *error)
 
 /* ------------------------------------------------------------------ choosing */
 
-static bool ends(const asr_config *c, int32_t id)
+bool pl_asr_ends(const asr_config *c, int32_t id)
 {
     for (int i = 0; i < c->n_end_ids; i++)
         if (c->end_ids[i] == id)
@@ -194,7 +194,7 @@ static void choose(row *r, const float *scores)
         g->input = NULL;
         g->stage = ASR_TOKENS;
     }
-    if (ends(c, id)) {
+    if (pl_asr_ends(c, id)) {
         end(r, PARLEY_FINISH_STOP);
     } else if (g->guard && pl_loop_guard_push(g->guard, id, &g->keep)) {
         g->result.looped = true;

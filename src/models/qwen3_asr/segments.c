@@ -160,8 +160,7 @@ static parley_status copy_span(asr_session *s, pl_span span, const char **text, 
     return *text ? PARLEY_OK : pl_fail_memory(error, "a text");
 }
 
-/* The model says "language None" where there is nothing to hear. */
-static bool says_nothing(pl_span raw, const pl_answer *answer)
+bool pl_asr_says_nothing(pl_span raw, const pl_answer *answer)
 {
     return answer->text.length == 0 && pl_begins_with(raw, "language none");
 }
@@ -175,7 +174,7 @@ static parley_status parse(asr_session *s, asr_segment *g, parley_finish finish,
     PL_TRY(pl_answer_parse(&s->arena, raw, forced, &answer, error));
     PL_TRY(copy_span(s, answer.text, &g->result.text, error));
     PL_TRY(copy_span(s, answer.language, &g->result.language, error));
-    g->result.no_speech = says_nothing(raw, &answer) || (s->language && raw.length == 0);
+    g->result.no_speech = pl_asr_says_nothing(raw, &answer) || (s->language && raw.length == 0);
     return PARLEY_OK;
 }
 

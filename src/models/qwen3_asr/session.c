@@ -1,4 +1,4 @@
-#include "models/qwen3_asr/session.h"
+#include "models/qwen3_asr/stream.h"
 
 #include "audio/segment.h"
 #include "base/clock.h"
@@ -21,6 +21,10 @@ static void options_init(const void *model, parley_asr_options *options)
                                     .segment_seconds = 120,
                                     .kv = PARLEY_KV_F16,
                                     .batch = 4,
+                                    .stream_chunk_seconds = 2,
+                                    .stream_segment_seconds = 30,
+                                    .stream_unfixed_chunks = 2,
+                                    .stream_rollback = 5,
                                     .activations = pl_int8_pays(m->env.kernels->level) ? PARLEY_ACTIVATIONS_INT8 : PARLEY_ACTIVATIONS_F32};
 }
 
@@ -34,6 +38,7 @@ static void session_close(parley_asr *session)
         pl_release(&allocator, g->tokens, (size_t)g->budget, sizeof *g->tokens);
         pl_release(&allocator, g->logprobs, (size_t)g->budget, sizeof *g->logprobs);
     }
+    pl_asr_stream_close(s);
     pl_release(&allocator, s->pcm, s->capacity, sizeof *s->pcm);
     pl_compute_close(&s->compute);
     pl_arena_free(&s->joining);
@@ -90,6 +95,8 @@ static parley_status session_open(const void *model, const parley_asr_options *o
     pl_arena_init(&s->arena, &m->env.allocator, SESSION_CHUNK);
     pl_arena_init(&s->joining, &m->env.allocator, JOIN_CHUNK);
     parley_status status = take_options(s, options, error);
+    if (status == PARLEY_OK && options->stream)
+        status = pl_asr_stream_open(s, error);
     if (status != PARLEY_OK) {
         session_close(&s->base);
         return status;
@@ -100,7 +107,17 @@ static parley_status session_open(const void *model, const parley_asr_options *o
 
 /* ------------------------------------------------------------------ sound */
 
-static parley_status grow(asr_session *s, size_t wanted, parley_error *error)
+static parley_status failure_of(const asr_session *s, parley_error *error)
+{
+    if (s->state != ASR_STATE_FAILED)
+        return PARLEY_OK;
+    if (error)
+        *error = s->failure;
+    return s->failure.status;
+}
+
+/* Room for `wanted` samples, of which `held` are there. */
+static parley_status grow(asr_session *s, size_t held, size_t wanted, parley_error *error)
 {
     if (wanted <= s->capacity)
         return PARLEY_OK;
@@ -108,8 +125,8 @@ static parley_status grow(asr_session *s, size_t wanted, parley_error *error)
     float *pcm = pl_alloc(&s->arena.allocator, capacity, sizeof *pcm);
     if (!pcm)
         return pl_fail_memory(error, "a sound");
-    if (s->samples)
-        memcpy(pcm, s->pcm, s->samples * sizeof *pcm);
+    if (held)
+        memcpy(pcm, s->pcm, held * sizeof *pcm);
     pl_release(&s->arena.allocator, s->pcm, s->capacity, sizeof *s->pcm);
     s->pcm = pcm;
     s->capacity = capacity;
@@ -119,17 +136,21 @@ static parley_status grow(asr_session *s, size_t wanted, parley_error *error)
 static parley_status push(parley_asr *session, const float *pcm, size_t samples, parley_error *error)
 {
     asr_session *s = (asr_session *)session;
-    const size_t most = (size_t)MOST_SECONDS * PARLEY_ASR_RATE;
+    const size_t most = (size_t)MOST_SECONDS * PARLEY_ASR_RATE, held = s->stream ? pl_asr_stream_make_room(s) : s->samples;
+    if (s->state == ASR_STATE_FAILED)
+        return failure_of(s, error);
     if (s->state != ASR_STATE_SOUND)
         return pl_fail(error, PARLEY_STATE, "the sound is finished already");
-    if (samples > most - s->samples)
+    if (samples > most - held)
         return pl_fail(error, PARLEY_LIMIT, "the sound is longer than %d s", MOST_SECONDS);
     for (size_t i = 0; i < samples; i++)
         if (!isfinite(pcm[i]))
             return pl_fail_at(error, PARLEY_VALUE, s->samples + i, "sample %zu is not finite", s->samples + i);
-    PL_TRY(grow(s, s->samples + samples, error));
+    PL_TRY(grow(s, held, held + samples, error));
     if (samples)
-        memcpy(s->pcm + s->samples, pcm, samples * sizeof *pcm);
+        memcpy(s->pcm + held, pcm, samples * sizeof *pcm);
+    if (s->stream && samples)
+        pl_asr_stream_pushed(s, samples);
     s->samples += samples;
     return PARLEY_OK;
 }
@@ -141,6 +162,10 @@ static parley_status finish(parley_asr *session, parley_error *error)
         return pl_fail(error, PARLEY_STATE, "the sound is finished already");
     if (s->samples == 0)
         return pl_fail(error, PARLEY_ARGUMENT, "the sound has no samples");
+    if (s->stream) {
+        s->state = ASR_STATE_RUNNING;
+        return PARLEY_OK;
+    }
     s->began = pl_seconds();
     pl_level(s->pcm, (int64_t)s->samples);
     PL_TRY(pl_asr_cut(s, error));
@@ -150,15 +175,30 @@ static parley_status finish(parley_asr *session, parley_error *error)
 
 /* ------------------------------------------------------------------ steps */
 
-static parley_status failure_of(const asr_session *s, parley_error *error)
+static parley_status state_of(const asr_session *s, parley_error *error)
 {
+    if (s->stream)
+        return pl_fail(error, PARLEY_STATE, "the session is a stream: parley_asr_poll() advances it");
     if (s->state == ASR_STATE_SOUND)
         return pl_fail(error, PARLEY_STATE, "the sound is not finished: parley_asr_finish() comes first");
-    if (s->state != ASR_STATE_FAILED)
+    return failure_of(s, error);
+}
+
+static parley_status poll(parley_asr *session, parley_asr_update *update, bool *got, parley_error *error)
+{
+    asr_session *s = (asr_session *)session;
+    *got = false;
+    if (!s->stream)
+        return pl_fail(error, PARLEY_STATE, "the session is no stream: parley_asr_step() advances it");
+    PL_TRY(failure_of(s, error));
+    parley_error failure;
+    parley_status status = pl_asr_stream_poll(s, update, got, &failure);
+    if (status == PARLEY_OK)
         return PARLEY_OK;
-    if (error)
-        *error = s->failure;
-    return s->failure.status;
+    s->state = ASR_STATE_FAILED;
+    s->failure = failure;
+    s->failure.status = status;
+    return failure_of(s, error);
 }
 
 static parley_status step(parley_asr *const *sessions, size_t count, size_t *running, parley_error *errors)
@@ -170,17 +210,17 @@ static parley_status step(parley_asr *const *sessions, size_t count, size_t *run
         asr_session *some[AT_ONCE];
         size_t n = 0;
         for (size_t j = i; j < count && j < i + AT_ONCE; j++)
-            if (((asr_session *)sessions[j])->state == ASR_STATE_RUNNING)
+            if (((asr_session *)sessions[j])->state == ASR_STATE_RUNNING && !((asr_session *)sessions[j])->stream)
                 some[n++] = (asr_session *)sessions[j];
         if (n)
             pl_asr_advance(some, n);
     }
     for (size_t i = 0; i < count; i++) {
         const asr_session *s = (const asr_session *)sessions[i];
-        parley_status status = failure_of(s, errors ? &errors[i] : NULL);
+        parley_status status = state_of(s, errors ? &errors[i] : NULL);
         if (first == PARLEY_OK)
             first = status;
-        *running += s->state == ASR_STATE_RUNNING;
+        *running += s->state == ASR_STATE_RUNNING && !s->stream;
     }
     return first;
 }
@@ -233,6 +273,8 @@ static parley_finish finish_of(const asr_session *s, int count)
     parley_finish worst = PARLEY_FINISH_STOP;
     if (s->state == ASR_STATE_SOUND || s->state == ASR_STATE_RUNNING)
         return PARLEY_FINISH_NONE;
+    if (s->stream)
+        return pl_asr_stream_finish(s);
     for (int i = 0; i < count; i++)
         if (s->segments[i].result.finish > worst)
             worst = s->segments[i].result.finish;
@@ -269,6 +311,7 @@ const pl_asr_ops pl_asr_ops_qwen3 = {
     .push = push,
     .finish = finish,
     .step = step,
+    .poll = poll,
     .cancel = cancel,
     .result = result,
     .align_options_init = pl_asr_align_options_init,

@@ -32,6 +32,8 @@ typedef struct asr_segment {
 
 typedef enum asr_state { ASR_STATE_SOUND, ASR_STATE_RUNNING, ASR_STATE_DONE, ASR_STATE_FAILED } asr_state;
 
+typedef struct asr_stream asr_stream;
+
 typedef struct asr_session {
     parley_asr base;
     const asr_model *model;
@@ -56,7 +58,8 @@ typedef struct asr_session {
     uint64_t kv_bytes;                  /* at their largest, of all segments at once */
     const char *text, *joined_language; /* of the finished segments, in `joining`; made when asked for */
     pl_arena joining;
-    int joined; /* segments that they cover */
+    int joined;         /* segments that they cover */
+    asr_stream *stream; /* NULL: the sound is heard when it has ended */
 } asr_session;
 
 /* segments.c: cuts the sound; begins a segment (encodes, makes its prompt); ends one (text, language, memory). */
@@ -65,7 +68,11 @@ parley_status pl_asr_begin(asr_session *s, asr_segment *segment, parley_error *e
 parley_status pl_asr_end(asr_session *s, asr_segment *segment, parley_finish finish, parley_error *error);
 void pl_asr_release(asr_session *s, asr_segment *segment);
 
-/* recognise.c: one step of each session; failures are kept in the sessions. */
+/* The model says "language None" where there is nothing to hear; `raw` has a NUL behind it. */
+bool pl_asr_says_nothing(pl_span raw, const pl_answer *answer);
+
+/* recognise.c: whether the id ends an answer; one step of each session; failures are kept in the sessions. */
+bool pl_asr_ends(const asr_config *config, int32_t id);
 void pl_asr_advance(asr_session *const *sessions, size_t count);
 
 #endif

@@ -1,0 +1,242 @@
+#include "models/qwen3_asr/stream.h"
+
+#include "audio/segment.h"
+#include "base/clock.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TEXT_CHUNK = 1 << 14, QUIET = PARLEY_ASR_RATE / 10, LEAST = PARLEY_ASR_RATE / 2, MOST_COUNT = 1000 };
+static const double least_chunk = 0.25, longest_chunk = 30, longest_segment = 1200; /* seconds */
+
+/* ------------------------------------------------------------------ lifetime */
+
+static parley_status check_options(const parley_asr_options *o, parley_error *error)
+{
+    if (!(o->stream_chunk_seconds >= least_chunk && o->stream_chunk_seconds <= longest_chunk))
+        return pl_fail(error, PARLEY_ARGUMENT, "chunks of a stream: %g s, expected %g to %g", o->stream_chunk_seconds, least_chunk, longest_chunk);
+    if (!(o->stream_segment_seconds >= 2 * o->stream_chunk_seconds && o->stream_segment_seconds <= longest_segment))
+        return pl_fail(error, PARLEY_ARGUMENT, "segments of a stream: %g s, expected two chunks (%g s) to %g s", o->stream_segment_seconds,
+                       2 * o->stream_chunk_seconds, longest_segment);
+    if (o->stream_unfixed_chunks < 0 || o->stream_unfixed_chunks > MOST_COUNT || o->stream_rollback < 1 || o->stream_rollback > MOST_COUNT)
+        return pl_fail(error, PARLEY_ARGUMENT, "a stream with %d unfixed chunks and a rollback of %d tokens, expected 0 to %d and 1 to %d",
+                       (int)o->stream_unfixed_chunks, (int)o->stream_rollback, MOST_COUNT, MOST_COUNT);
+    if (o->attention != PARLEY_ATTENTION_WINDOWED)
+        return pl_fail(error, PARLEY_ARGUMENT, "a stream needs windowed attention");
+    return o->tap ? pl_fail(error, PARLEY_ARGUMENT, "a stream has no taps") : PARLEY_OK;
+}
+
+static void begin_segment(asr_stream *t)
+{
+    t->answered = 0;
+    t->windows = 0;
+    t->most = -INFINITY;
+    t->step = 0;
+    t->text = (asr_stream_text){.raw = {"", 0}, .prefix = {"", 0}, .text = {"", 0}, .language = {"", 0}};
+    t->finish = PARLEY_FINISH_STOP;
+}
+
+parley_status pl_asr_stream_open(asr_session *s, parley_error *error)
+{
+    static const pl_type types[] = {PL_F32, PL_F16, PL_BF16, PL_Q8_0};
+    const asr_model *m = s->model;
+    const parley_allocator *a = &s->arena.allocator;
+    PL_TRY(check_options(&s->options, error));
+    asr_stream *t = s->stream = PL_NEW(&s->arena, asr_stream);
+    if (!t)
+        return pl_fail_memory(error, "a stream");
+    for (int i = 0; i < 2; i++)
+        pl_arena_init(&t->arenas[i], a, TEXT_CHUNK);
+    t->chunk = llround(s->options.stream_chunk_seconds * PARLEY_ASR_RATE);
+    t->limit = llround(s->options.stream_segment_seconds * PARLEY_ASR_RATE);
+    t->window = (int64_t)m->config.tower.window_infer * m->config.front.hop;
+    t->window_rows = pl_tower_tokens(&m->config.tower, m->config.tower.window_infer);
+    t->worst = PARLEY_FINISH_STOP;
+    t->prompt.ids.allocator = *a;
+    begin_segment(t);
+    pl_transformer_kv(&m->network.text, a, types[s->options.kv], m->config.context_length, &t->kv);
+    pl_tokenize_options tokenizing = {.splitter = m->env.splitter};
+    return pl_asr_prompt(&m->config, m->tokenizer, tokenizing, s->context, s->language ? s->language->name : NULL, 0, &t->prompt, error);
+}
+
+void pl_asr_stream_close(asr_session *s)
+{
+    asr_stream *t = s->stream;
+    if (!t)
+        return;
+    if (t->kv.allocator.alloc)
+        pl_kv_free(&t->kv);
+    pl_ids_free(&t->prompt.ids);
+    for (int i = 0; i < 2; i++)
+        pl_arena_free(&t->arenas[i]);
+}
+
+/* ------------------------------------------------------------------ sound */
+
+size_t pl_asr_stream_make_room(asr_session *s)
+{
+    asr_stream *t = s->stream;
+    if (t->at > t->filled - t->at) { /* moving costs less than what came since the last move */
+        memmove(s->pcm, s->pcm + t->at, (size_t)(t->filled - t->at) * sizeof *s->pcm);
+        t->filled -= t->at;
+        t->at = 0;
+    }
+    return (size_t)t->filled;
+}
+
+/* There is no whole to level: what exceeds full scale is clipped. */
+void pl_asr_stream_pushed(asr_session *s, size_t samples)
+{
+    asr_stream *t = s->stream;
+    for (float *x = s->pcm + t->filled, *end = x + samples; x < end; x++)
+        *x = *x > 1 ? 1 : *x < -1 ? -1 : *x;
+    t->filled += (int64_t)samples;
+    if (s->began == 0)
+        s->began = pl_seconds();
+}
+
+/* ------------------------------------------------------------------ answers */
+
+/* A short rest behind a cut is heard with silence behind it, as the pieces of a file are. */
+static parley_status answer_padded(asr_session *s, int64_t samples, pl_span *said, parley_error *error)
+{
+    asr_stream *t = s->stream;
+    int64_t at = t->at;
+    float *own = s->pcm, *padded = pl_arena_alloc(pl_asr_stream_arena(t), LEAST, sizeof *padded);
+    if (!padded)
+        return pl_fail_memory(error, "a short segment");
+    memcpy(padded, s->pcm + at, (size_t)samples * sizeof *padded);
+    s->pcm = padded;
+    t->at = 0;
+    parley_status status = pl_asr_stream_answer(s, LEAST, said, error);
+    s->pcm = own;
+    t->at = at;
+    return status;
+}
+
+static parley_status hear(asr_session *s, int64_t samples, bool final, parley_error *error)
+{
+    asr_stream *t = s->stream;
+    pl_span said = {"", 0};
+    bool is_rest = final && t->base > 0 && samples < LEAST;
+    if (!is_rest && samples < ASR_MIN_SAMPLES) {
+        t->text.no_speech = true;
+        return PARLEY_OK;
+    }
+    PL_TRY(is_rest ? answer_padded(s, samples, &said, error) : pl_asr_stream_answer(s, samples, &said, error));
+    PL_TRY(pl_asr_stream_take(s, said, final, error));
+    t->answered = samples;
+    t->step++;
+    return PARLEY_OK;
+}
+
+static void tell(const asr_session *s, int64_t samples, bool final, parley_asr_update *update)
+{
+    const asr_stream *t = s->stream;
+    *update = (parley_asr_update){.size = sizeof *update,
+                                  .final = final,
+                                  .start = (double)t->base / PARLEY_ASR_RATE,
+                                  .end = (double)(t->base + samples) / PARLEY_ASR_RATE,
+                                  .text = t->text.text.text,
+                                  .length = t->text.text.length,
+                                  .stable = final ? t->text.text.length : t->text.stable,
+                                  .language = t->text.language.text,
+                                  .finish = final ? t->finish : PARLEY_FINISH_NONE,
+                                  .no_speech = t->text.no_speech};
+}
+
+/* Ends the segment with its first `samples`; the rest begins the next one. */
+static void end_segment(asr_session *s, int64_t samples, parley_asr_update *update)
+{
+    asr_stream *t = s->stream;
+    tell(s, samples, true, update);
+    if (t->finish > t->worst)
+        t->worst = t->finish;
+    t->base += samples;
+    t->at += samples;
+    t->heard -= samples;
+    begin_segment(t);
+}
+
+static parley_status end_sound(asr_session *s, parley_finish finish)
+{
+    s->state = ASR_STATE_DONE;
+    if (finish > s->stream->worst)
+        s->stream->worst = finish;
+    s->times.total = pl_seconds() - s->began;
+    return PARLEY_OK;
+}
+
+/* ------------------------------------------------------------------ updates */
+
+/* Within the last chunk: all text that stands is of the sound before it, so that none of it is heard again behind the cut. */
+static int64_t quiet_place(const asr_session *s)
+{
+    const asr_stream *t = s->stream;
+    pl_segment_rule rule = {.limit = t->heard - 1, .expand = t->chunk - 1, .window = QUIET, .strict = true};
+    return pl_segment_end(s->pcm + t->at, t->heard, 0, &rule);
+}
+
+static parley_status hear_chunk(asr_session *s, parley_asr_update *update, parley_error *error)
+{
+    asr_stream *t = s->stream;
+    t->heard += t->chunk;
+    bool full = t->heard + t->chunk > t->limit;
+    int64_t samples = full ? quiet_place(s) : t->heard;
+    PL_TRY(hear(s, samples, full, error));
+    if (full)
+        end_segment(s, samples, update);
+    else
+        tell(s, samples, false, update);
+    return PARLEY_OK;
+}
+
+/* What is left when the sound has ended. */
+static parley_status hear_rest(asr_session *s, parley_asr_update *update, bool *got, parley_error *error)
+{
+    asr_stream *t = s->stream;
+    t->heard = t->filled - t->at;
+    if (t->heard == 0)
+        return end_sound(s, PARLEY_FINISH_STOP);
+    if (t->answered < t->heard)
+        PL_TRY(hear(s, t->heard, true, error));
+    end_segment(s, t->heard, update);
+    *got = true;
+    return PARLEY_OK;
+}
+
+static parley_status cancelled(asr_session *s, parley_asr_update *update, bool *got)
+{
+    asr_stream *t = s->stream;
+    t->finish = PARLEY_FINISH_CANCELLED;
+    *got = t->answered > 0;
+    if (*got)
+        tell(s, t->answered, true, update);
+    return end_sound(s, PARLEY_FINISH_CANCELLED);
+}
+
+parley_status pl_asr_stream_poll(asr_session *s, parley_asr_update *update, bool *got, parley_error *error)
+{
+    asr_stream *t = s->stream;
+    if (s->state == ASR_STATE_DONE)
+        return PARLEY_OK;
+    t->turn ^= 1;
+    t->work = (asr_stream_work){0};
+    pl_arena_reset(pl_asr_stream_arena(t));
+    PL_TRY(pl_asr_stream_carry(s, error));
+    if (atomic_load(&s->cancelled))
+        return cancelled(s, update, got);
+    parley_status status = PARLEY_OK;
+    if (t->filled - t->at - t->heard >= t->chunk) {
+        status = hear_chunk(s, update, error);
+        *got = status == PARLEY_OK;
+    } else if (s->state == ASR_STATE_RUNNING) {
+        status = hear_rest(s, update, got, error);
+    }
+    return status == PARLEY_CANCELLED ? cancelled(s, update, got) : status;
+}
+
+parley_finish pl_asr_stream_finish(const asr_session *s)
+{
+    return s->stream->worst;
+}

@@ -1,0 +1,71 @@
+/* A session that hears while the sound comes (spec/qwen3_asr.md 6). Every chunk is answered from the whole segment so far, but rows of finished
+ * attention windows stay in the decoder's cache, and the answer begins with what the last ones agreed on. stream.c sound and updates, stream_answer.c
+ * the two networks, stream_text.c which text stands. */
+#ifndef PL_MODELS_QWEN3_ASR_STREAM_H
+#define PL_MODELS_QWEN3_ASR_STREAM_H
+
+#include "models/qwen3_asr/prefix.h"
+#include "models/qwen3_asr/session.h"
+
+/* What one answer cost. */
+typedef struct asr_stream_work {
+    int64_t frames; /* through the tower */
+    int64_t prompt; /* positions of the prompt that were computed */
+    int64_t tokens; /* chosen */
+} asr_stream_work;
+
+/* The texts of the segment. */
+typedef struct asr_stream_text {
+    pl_span raw;       /* the last answer, header included */
+    pl_span prefix;    /* what of it the next answer begins with; only ever grows */
+    pl_span text;      /* as shown; a NUL behind it */
+    pl_span language;  /* a NUL behind it */
+    size_t stable;     /* bytes of the text that stand */
+    size_t stable_raw; /* bytes of the raw answer that they come from */
+    bool no_speech;
+} asr_stream_text;
+
+struct asr_stream {
+    pl_arena arenas[2]; /* texts of this poll and of the one before */
+    int turn;
+    asr_prompt prompt; /* without rows: they go in at audio_at */
+    pl_kv kv;
+    int64_t chunk, limit;        /* samples; of a segment */
+    int64_t window, window_rows; /* samples and rows of an attention window */
+    int64_t base;                /* samples of the sound before the segment */
+    int64_t at, filled;          /* of the session's buffer: the segment's first sample; end of the sound */
+    int64_t heard, answered;     /* samples of the segment: taken; that the last answer saw */
+    int64_t windows;             /* of the segment whose rows the cache holds */
+    float most;                  /* largest log-mel value of these */
+    size_t step;                 /* answers of the segment */
+    asr_stream_text text;
+    parley_finish finish, worst; /* of the last answer; of the final ones */
+    asr_stream_work work;        /* of the last poll */
+};
+
+parley_status pl_asr_stream_open(asr_session *s, parley_error *error);
+void pl_asr_stream_close(asr_session *s);
+
+/* Moves the sound to the buffer's start where that is cheap; returns how many samples the buffer holds. */
+size_t pl_asr_stream_make_room(asr_session *s);
+void pl_asr_stream_pushed(asr_session *s, size_t samples);
+
+/* At most one update. An error leaves the stream unusable. */
+parley_status pl_asr_stream_poll(asr_session *s, parley_asr_update *update, bool *got, parley_error *error);
+parley_finish pl_asr_stream_finish(const asr_session *s);
+
+/* stream_answer.c: the model's answer to the first `samples` of the segment, 201 or more, behind the prefix. `said`: its text, in the arena of the
+ * turn. Errors: CANCELLED too. */
+parley_status pl_asr_stream_answer(asr_session *s, int64_t samples, pl_span *said, parley_error *error);
+
+/* stream_text.c: takes what was said behind the prefix; `final`: all of it stands. */
+parley_status pl_asr_stream_take(asr_session *s, pl_span said, bool final, parley_error *error);
+/* Copies the texts into the arena of the turn. */
+parley_status pl_asr_stream_carry(asr_session *s, parley_error *error);
+
+static inline pl_arena *pl_asr_stream_arena(asr_stream *stream)
+{
+    return &stream->arenas[stream->turn];
+}
+
+#endif
