@@ -125,7 +125,7 @@ PLAIN = {
     "stream, not finite": ([*HEAR, "--stream", "--raw", "f32le", "--rate", "16000", "nan.raw"], VALUE, "500"),
     "stream, no such sound": ([*HEAR, "--stream", "nowhere.wav"], MISSING, "nowhere.wav"),
     "stream of a folder": ([*HEAR, "--stream", "m"], UNSUPPORTED, "directory"),
-    "stream with an aligner": (["hear", "-m", "m/align_a", "--stream", "-o", "out.txt", "chirp.wav"], STATE, "aligner"),
+    "stream with an aligner": (["hear", "-m", "m/align_a", "--stream", "-o", "out.txt", "chirp.wav"], FAMILY, "aligner"),
     # sounds
     "no such sound": ([*HEAR, "nowhere.wav"], MISSING, "nowhere.wav"),
     "address": ([*HEAR, "http://example.org/a.wav"], MISSING, "not fetched"),
