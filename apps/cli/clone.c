@@ -165,10 +165,10 @@ static parley_status encode_codes(const cli_clone_request *r, const parley_audio
 }
 
 /* Both into a voice of its own memory, by way of a voice file's bytes, whose checks it thus passes. */
-static parley_status encode(const cli_clone_request *r, const parley_audio *audio, size_t silence, const char *name, const char *identity,
+static parley_status encode(const cli_clone_request *r, const parley_audio *audio, size_t silence, const char *name, const parley_info *info,
                             parley_voice **made, parley_error *error)
 {
-    parley_voice voice = {.name = name, .model = identity, .text = r->text ? r->text : ""};
+    parley_voice voice = {.name = name, .model = info->identity, .text = r->text ? r->text : "", .codec = r->codes ? info->codec_identity : ""};
     float *vector = NULL;
     int32_t *codes = NULL;
     void *bytes = NULL;
@@ -186,20 +186,20 @@ static parley_status encode(const cli_clone_request *r, const parley_audio *audi
     return status;
 }
 
-static parley_status cached_or_encoded(const cli_clone_request *r, const parley_audio *audio, const char *path, const char *identity,
+static parley_status cached_or_encoded(const cli_clone_request *r, const parley_audio *audio, const char *path, const parley_info *info,
                                        cli_clone *clone, parley_error *error)
 {
     char key[PARLEY_VOICE_HASH_TEXT] = "";
     size_t silence = r->codes ? (size_t)((r->silence.given ? r->silence.value : default_silence) * CLI_SOUND_RATE + 0.5) : 0;
-    cli_voice_source source = {audio->samples, audio->count, r->model, path, identity, silence, r->codes};
+    cli_voice_source source = {audio->samples, audio->count, r->model, path, info, silence, r->codes};
     if (r->cache)
         CLI_TRY(cli_voice_cache_key(&source, key, error));
     if (r->cache && !(r->dump && r->dump->directory))
-        clone->voice = cli_voice_cache_get(key, identity, r->codes);
+        clone->voice = cli_voice_cache_get(key, info, r->codes);
     clone->cached = clone->voice != NULL;
     if (clone->cached)
         return PARLEY_OK;
-    CLI_TRY(encode(r, audio, silence, r->name ? r->name : key, identity, &clone->voice, error));
+    CLI_TRY(encode(r, audio, silence, r->name ? r->name : key, info, &clone->voice, error));
     if (r->cache)
         cli_voice_cache_put(key, clone->voice);
     return PARLEY_OK;
@@ -219,7 +219,7 @@ static parley_status clone_sound(const cli_clone_request *r, const parley_audio 
         status = cli_fail(error, PARLEY_ARGUMENT, "\"%.200s\" (%.60s) has no speaker encoder; cloning needs a Base model", path.data,
                           info->model_type[0] ? info->model_type : info->family);
     if (status == PARLEY_OK)
-        status = cached_or_encoded(r, audio, path.data, info->identity, clone, error);
+        status = cached_or_encoded(r, audio, path.data, info, clone, error);
     parley_info_free(info);
     cli_buffer_free(&path);
     return status;
@@ -243,17 +243,15 @@ parley_status cli_clone_run(const cli_clone_request *request, cli_clone *clone, 
 
 parley_status cli_voice_fits(const parley_voice *voice, const char *name, const parley_info *info, parley_error *error)
 {
-    if (info->xvector_length == 0)
-        return cli_fail(error, PARLEY_ARGUMENT, "voice \"%.100s\": this model (%.100s) takes no voice vectors, a Base model does", name,
-                        info->identity);
-    if (voice->vector_length != (size_t)info->xvector_length)
-        return cli_fail(error, PARLEY_ARGUMENT, "voice \"%.100s\" of %.100s has a vector of %zu values, this model (%.100s) takes %d", name,
-                        voice->model, voice->vector_length, info->identity, (int)info->xvector_length);
-    if (voice->codes && (voice->groups != info->groups || voice->codebook_size != info->codebook_size))
-        return cli_fail(error, PARLEY_ARGUMENT, "voice \"%.100s\" of %.100s has codes of %d groups of %d, this model (%.100s) has %d of %d", name,
-                        voice->model, (int)voice->groups, (int)voice->codebook_size, info->identity, (int)info->groups, (int)info->codebook_size);
+    parley_error inner = {0};
+    parley_status status = parley_voice_check(voice, info, &inner);
+    if (status != PARLEY_OK)
+        return cli_fail(error, status, "voice \"%.100s\": %s", name, inner.text);
     if (strcmp(voice->model, info->identity) != 0)
         cli_notice("warning: voice \"%.100s\" was made by another model (%.100s) than this one (%.100s) and may sound otherwise", name,
                    voice->model[0] ? voice->model : "unnamed", info->identity);
+    if (voice->codes && !voice->codec[0])
+        cli_notice("warning: voice \"%.100s\" does not tell the codec that its codes are of; with another one than this model's it speaks otherwise",
+                   name);
     return PARLEY_OK;
 }

@@ -53,6 +53,7 @@ static const fact facts[] = {
     FACT(FACT_TEXT, model_type, "kind"),
     FACT(FACT_TEXT, model_size, "size"),
     FACT(FACT_TEXT, identity, "identity, of voices"),
+    FACT(FACT_TEXT, codec_identity, "codec, of their codes"),
     FACT(FACT_BOOL, has_talker, "talker"),
     FACT(FACT_BOOL, has_predictor, "code predictor"),
     FACT(FACT_BOOL, has_speaker_encoder, "speaker encoder"),

@@ -90,8 +90,8 @@ parley_status cli_voice_cache_key(const cli_voice_source *source, char key[PARLE
     char sound[PARLEY_VOICE_HASH_TEXT];
     const cli_model_fields *model = source->model;
     parley_voice_hash(source->pcm, source->samples * sizeof *source->pcm, sound);
-    cli_appendf(&text, "parley %s\nsound %s\nmodel %s\nlevel %s\nsilence %zu\ncodes %d\n", parley_version(), sound, source->identity,
-                model->cpu.given ? cli_cpu_choices[model->cpu.value] : "best", source->silence, (int)source->codes);
+    cli_appendf(&text, "parley %s\nsound %s\nmodel %s %s\nlevel %s\nsilence %zu\ncodes %d\n", parley_version(), sound, source->info->identity,
+                source->info->codec_identity, model->cpu.given ? cli_cpu_choices[model->cpu.value] : "best", source->silence, (int)source->codes);
     stamp_model(source->model_path, &text);
     if (model->codec.given)
         stamp_model(model->codec.value, &text);
@@ -130,7 +130,7 @@ static bool cache_path(const char *key, cli_buffer *folder, cli_buffer *path)
     return !path->failed;
 }
 
-parley_voice *cli_voice_cache_get(const char *key, const char *identity, bool codes)
+parley_voice *cli_voice_cache_get(const char *key, const parley_info *info, bool codes)
 {
     cli_buffer folder = {0}, path = {0};
     parley_voice *voice = NULL;
@@ -138,7 +138,8 @@ parley_voice *cli_voice_cache_get(const char *key, const char *identity, bool co
     struct stat is;
     if (cache_path(key, &folder, &path) && lstat(path.data, &is) == 0 && S_ISREG(is.st_mode) && private_folder(folder.data, &error) == PARLEY_OK
         && cli_voice_load(path.data, &voice, &error) == PARLEY_OK) {
-        bool fits = !strcmp(voice->name, key) && !strcmp(voice->model, identity) && (voice->codes != NULL) == codes;
+        bool fits = !strcmp(voice->name, key) && !strcmp(voice->model, info->identity) && (voice->codes != NULL) == codes
+                    && !strcmp(voice->codec, codes ? info->codec_identity : "");
         if (!fits) {
             parley_voice_free(voice);
             voice = NULL;

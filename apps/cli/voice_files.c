@@ -60,6 +60,7 @@ static void voice_members(cli_json *json, const parley_voice *v)
     cli_json_unsigned(json, "frames", v->frames);
     cli_json_whole(json, "groups", v->groups);
     cli_json_whole(json, "codebook_size", v->codebook_size);
+    cli_json_string(json, "codec", v->codec);
     cli_json_string(json, "text", v->text);
 }
 
@@ -142,6 +143,8 @@ static void show(const parley_voice *v, bool as_json, cli_buffer *text)
     cli_appendf(text, "%-10s %zu values\n", "vector", v->vector_length);
     if (v->codes)
         cli_appendf(text, "%-10s %zu frames of %d, 0 to %d\n", "codes", v->frames, (int)v->groups, (int)v->codebook_size - 1);
+    if (v->codec[0])
+        append_plain(text, "codec", v->codec);
     append_plain(text, "text", v->text);
 }
 
@@ -244,6 +247,7 @@ static parley_status import_files(importing *in, const cli_arguments *files, par
     CLI_TRY(cli_read_file(files->values[1], "codes", MAX_FILE, &in->rvq, error));
     CLI_TRY(prefix(parley_voice_read_rvq(in->model, in->rvq.data, in->rvq.size, &in->codes, &v->frames, error), files->values[1], error));
     v->codes = in->codes;
+    v->codec = info->codec_identity;
     v->groups = info->groups;
     v->codebook_size = info->codebook_size;
     return PARLEY_OK;

@@ -176,11 +176,12 @@ typedef struct parley_type_use {
  * is not there are 0, texts "". */
 typedef struct parley_info {
     size_t size;
-    const char *family;     /* "qwen3_tts" */
-    const char *dialect;    /* "hf", "qwentts", "qts"; several joined by "+" */
-    const char *model_type; /* "base", "custom_voice", "voice_design"; "recogniser", "aligner"; "" */
-    const char *model_size; /* "0b6", "1b7", "" */
-    const char *identity;   /* what voices depend on: type, size, length of vectors, groups and size of codebooks, as one word */
+    const char *family;         /* "qwen3_tts" */
+    const char *dialect;        /* "hf", "qwentts", "qts"; several joined by "+" */
+    const char *model_type;     /* "base", "custom_voice", "voice_design"; "recogniser", "aligner"; "" */
+    const char *model_size;     /* "0b6", "1b7", "" */
+    const char *identity;       /* what voices depend on: type, size, length of vectors, groups and size of codebooks, as one word */
+    const char *codec_identity; /* fingerprint of the codec's codebooks, on which codes depend (docs/VOICES.md): 64 hexadecimal digits */
     bool has_talker, has_predictor, has_speaker_encoder, has_codec, has_tokenizer;
     bool has_audio_encoder, has_text_decoder; /* of models that hear */
     const char *const *languages;             /* as --language takes them, dialects left out; "auto" is always possible and not listed */

@@ -41,6 +41,7 @@ typedef struct parley_voice {
     const int32_t *codes; /* [frames][groups]; NULL: none */
     size_t frames;
     int32_t groups, codebook_size;
+    const char *codec; /* of the codes: parley_info.codec_identity; "" where that is not known, and without codes */
 } parley_voice;
 
 /* Bytes of a voice file (docs/VOICES.md), with a hash over all of them. Released with parley_voice_bytes_free(). Errors: ARGUMENT, MEMORY. */
@@ -51,6 +52,10 @@ PARLEY_API void parley_voice_bytes_free(void *bytes, size_t size);
  * does not fit), UNSUPPORTED (a later version), LIMIT, MEMORY. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_voice_read(const void *bytes, size_t size, parley_voice **voice, parley_error *error);
 PARLEY_API void parley_voice_free(parley_voice *voice);
+
+/* Whether a voice can be used with a model: the vector must be as long as the model takes it, codes must be of the model's codec, whatever types
+ * their files store it in. A voice without codes depends on no codec. What is not known is not checked. Errors: ARGUMENT, naming both sides. */
+PARLEY_API PARLEY_MUST_USE parley_status parley_voice_check(const parley_voice *voice, const parley_info *info, parley_error *error);
 
 /* Files of qwentts.cpp: `.spk` (a vector) and `.rvq` (codes), which do not name their sizes: they are checked against the model's. Results are
  * released with free functions above: codes with parley_free_ids(). Errors: FORMAT, MEMORY. */

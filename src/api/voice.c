@@ -43,6 +43,13 @@ void parley_voice_free(parley_voice *voice)
         pl_voice_files()->free(voice);
 }
 
+parley_status parley_voice_check(const parley_voice *voice, const parley_info *info, parley_error *error)
+{
+    if (!voice || !info)
+        return is_null(!voice ? "voice" : "info", error);
+    return pl_voice_files()->check(voice, info, error);
+}
+
 parley_status parley_voice_read_spk(const parley_model *model, const void *bytes, size_t size, float *vector, parley_error *error)
 {
     const pl_voice_file_ops *files;

@@ -58,6 +58,12 @@ typedef struct pl_codec_tensors {
     bool snake_is_final;       /* alpha and 1 / beta are stored as used, not as logarithms */
 } pl_codec_tensors;
 
+/* What a row's sum is divided by: how many chose it, with a floor for those that nearly nothing chose. */
+static inline float pl_codec_row_count(float usage)
+{
+    return usage > 1e-5f ? usage : 1e-5f;
+}
+
 typedef struct pl_codec_decoder pl_codec_decoder;
 
 /* Packs the weights into the loader's arena; shapes have been checked against `shape` before. MEMORY. */

@@ -9,7 +9,7 @@ static const pl_tensor *optional(const pl_tensor *tensor)
 
 /* ------------------------------------------------------------------ quantiser */
 
-/* Sums of the rows that chose a code and how many did: the row is their quotient, with a floor for codes that nearly nothing chose. */
+/* Sums of the rows that chose a code and how many did: the row is their quotient. */
 static parley_status divide_rows(pl_loader *loader, const pl_tensor *usage, int size, int width, float *rows, parley_error *error)
 {
     float *counts = pl_alloc(&loader->arena->allocator, (size_t)size, sizeof *counts);
@@ -17,7 +17,7 @@ static parley_status divide_rows(pl_loader *loader, const pl_tensor *usage, int 
         return pl_fail_memory(error, "a codebook");
     pl_dequantize(usage->type, usage->data, size, counts);
     for (int r = 0; r < size; r++) {
-        float count = counts[r] > 1e-5f ? counts[r] : 1e-5f;
+        float count = pl_codec_row_count(counts[r]);
         for (int i = 0; i < width; i++)
             rows[(int64_t)r * width + i] /= count;
     }

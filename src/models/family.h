@@ -42,6 +42,7 @@ typedef struct pl_voice_file_ops {
                               size_t *frames, parley_error *error);
     parley_status (*write_rvq)(const int32_t *codes, size_t frames, int32_t groups, int32_t codebook_size, void **bytes, size_t *size,
                                parley_error *error);
+    parley_status (*check)(const parley_voice *voice, const parley_info *info, parley_error *error);
 } pl_voice_file_ops;
 
 /* Synthesis. A session of a family begins with a struct parley_tts. */

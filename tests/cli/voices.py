@@ -42,14 +42,42 @@ def float_wav(samples, rate=RATE):
             + b"fact" + struct.pack("<II", 4, len(samples)) + b"data" + struct.pack("<I", len(data)) + data)
 
 
-def voice_bytes(model, vector, name=b"made", text=b"", codes=b"", version=1):
+def voice_bytes(model, vector, name=b"made", text=b"", codes=b"", version=1, codec=b""):
     """A voice file, written from docs/VOICES.md alone."""
     sections = [(b"name", name), (b"modl", model), (b"text", text), (b"vect", struct.pack(f"<{len(vector)}f", *vector))]
     if codes:
         sections.append((b"code", codes))
+    if codec:
+        sections.append((b"cdec", codec))
     body = b"".join(tag + struct.pack("<I", len(data)) + data for tag, data in sections)
     head = b"\x89PVOICE\n" + struct.pack("<IIQ", version, len(sections), 24 + len(body) + 32) + body
     return head + hashlib.sha256(head).digest()
+
+
+def tensors_changed(data, change):
+    """A safetensors file whose float32 tensors went through change(name, values), which returns a type and bytes, or None to leave them."""
+    head = json.loads(data[8:8 + struct.unpack_from("<Q", data)[0]])
+    start, body = 8 + struct.unpack_from("<Q", data)[0], b""
+    for name, entry in head.items():
+        if name == "__metadata__":
+            continue
+        piece = data[start + entry["data_offsets"][0]:start + entry["data_offsets"][1]]
+        changed = change(name, struct.unpack(f"<{len(piece) // 4}f", piece)) if entry["dtype"] == "F32" else None
+        if changed:
+            entry["dtype"], piece = changed
+        entry["data_offsets"] = [len(body), len(body) + len(piece)]
+        body += piece
+    text = json.dumps(head).encode()
+    text += b" " * (-len(text) % 8)
+    return struct.pack("<Q", len(text)) + text + body
+
+
+def halves(values, kind):
+    """Of float32: F16, or BF16 (rounded to nearest)."""
+    if kind == "F16":
+        return kind, struct.pack(f"<{len(values)}e", *values)
+    bits = struct.unpack(f"<{len(values)}I", struct.pack(f"<{len(values)}f", *values))
+    return kind, struct.pack(f"<{len(values)}H", *((b + 0x7FFF + (b >> 16 & 1)) >> 16 for b in bits))
 
 
 def write(path, data):
@@ -351,8 +379,8 @@ def other_models(w):
     codes = struct.pack("<3I", 1, 8, 64) + struct.pack("<8H", *range(8))
     write(w.at("codec.voice"), voice_bytes(identity.encode(), [0.25] * 32, text=b"x", codes=codes))
     w.say("--voice", "codec.voice", code=ARGUMENT, says=["8 groups of 64", "16 of 64"])
-    write(w.at("later.voice"), voice_bytes(identity.encode(), [0.25] * 32, version=2))
-    w.say("--voice", "later.voice", code=UNSUPPORTED, says="version 2")
+    write(w.at("later.voice"), voice_bytes(identity.encode(), [0.25] * 32, version=3))
+    w.say("--voice", "later.voice", code=UNSUPPORTED, says="version 3")
     w.run("say", "--clone", w.short, "-o", "out.wav", TEXT, code=ARGUMENT, says=["speaker encoder", "Base"])
     w.run("say", "--voice", "./a.voice", "-o", "out.wav", TEXT, code=ARGUMENT, says="no voice vectors")
     w.run("voice", "make", w.short, "-o", "c.voice", code=ARGUMENT, says="speaker encoder")
@@ -368,6 +396,72 @@ def dialects(w):
     if "warning" in w.error:
         raise Fail(w.error)
     w.run("voice", "vector", *w.gguf[:2], w.short, "-o", "v.npy")       # a file without a codec
+
+
+def changed_codec(w, name, change):
+    """A codec directory beside the model's own, with other tensors."""
+    os.mkdir(w.at(name))
+    own = os.path.join(w.base, "speech_tokenizer")
+    for file in os.listdir(own):
+        data = read(os.path.join(own, file))
+        write(w.at(f"{name}/{file}"), tensors_changed(data, change) if file == "model.safetensors" else data)
+    return ["-m", w.base, "--codec", name]
+
+
+def codecs(w):
+    """Codes go with the codec, whatever types it is stored in, and with no other of the same sizes; a vector goes with any."""
+    books = re.compile(r"codebook\.(embedding_sum|embed_sum)$")
+    usages = re.compile(r"codebook\.cluster_usage$")
+    same = {
+        "bf16": changed_codec(w, "bf16", lambda name, v: halves(v, "BF16") if books.search(name) else None),
+        "f16": changed_codec(w, "f16", lambda name, v: halves(v, "F16") if books.search(name) or usages.search(name) else None),
+    }
+    other = changed_codec(w, "other", lambda name, v: ("F32", struct.pack(f"<{len(v)}f", *(-x for x in v))) if books.search(name) else None)
+    make = ["voice", "make", w.short, "--text", "At home.", "--name", "anna"]
+    speak = ["say", "--greedy", "--max-frames", "4", "-o", "out.wav", TEXT]
+    w.run(*make, "-m", w.base, "-o", "a.voice")
+    own = json.loads(w.run("voice", "show", "./a.voice", "--json"))
+    equal("codec", own["codec"], json.loads(w.run("info", w.base, "--json"))["codec_identity"])
+    w.run(*make, *other, "-o", "other.voice")
+    theirs = json.loads(w.run("voice", "show", "./other.voice", "--json"))
+    for name, model in same.items():
+        w.run(*make, *model, "-o", f"{name}.voice")
+        w.run(*speak, *model, "--voice", "a.voice")
+        equal(f"{name}: warnings", "warning" in w.error, False)
+        w.run(*speak, "-m", w.base, "--voice", f"{name}.voice")
+        equal(f"{name}: warnings", "warning" in w.error, False)
+    named = [own["codec"][:12], theirs["codec"][:12], own["model"]]
+    w.run(*speak, *other, "--voice", "a.voice", code=ARGUMENT, says=["a.voice", "another codec", *named])
+    w.run(*speak, "-m", w.base, "--voice", "other.voice", code=ARGUMENT, says=["other.voice", "another codec", *named])
+    w.run("voice", "make", w.short, *other, "-o", "vector.voice")
+    equal("codec of a vector", json.loads(w.run("voice", "show", "./vector.voice", "--json"))["codec"], "")
+    w.run(*speak, "-m", w.base, "--voice", "vector.voice")
+    equal("vector: warnings", "warning" in w.error, False)
+    w.run("voice", "export", "a.voice", "-o", "a.spk")
+    w.run("voice", "import", *other, "a.spk", "a.rvq", "--text-file", "a.txt", "-o", "in.voice")
+    equal("imported", json.loads(w.run("voice", "show", "./in.voice", "--json"))["codec"], theirs["codec"])
+    w.run(*speak, "--clone", w.short, "--ref-text", "At home.", "-m", w.base)
+    w.run(*speak, "--clone", w.short, "--ref-text", "At home.", *other, says="encoded")         # the cache tells the two apart
+
+
+def older_voice(w):
+    """Version 1 has no codec: it is read, and the doubt is told. A fingerprint of another form is none."""
+    w.run("voice", "make", w.short, "-m", w.base, "--text", "At home.", "--name", "anna", "-o", "a.voice")
+    told = json.loads(w.run("voice", "show", "./a.voice", "--json"))
+    codes = struct.pack("<3I", 1, told["groups"], told["codebook_size"]) + struct.pack(f"<{told['groups']}H", *range(told["groups"]))
+    parts = {"model": told["model"].encode(), "vector": [0.25] * told["vector_length"], "text": b"x"}
+    write(w.at("old.voice"), voice_bytes(codes=codes, **parts))
+    w.say("--voice", "old.voice", says=["warning", "old.voice", "codec"])
+    write(w.at("new.voice"), voice_bytes(codes=codes, codec=told["codec"].encode(), version=2, **parts))
+    w.say("--voice", "new.voice")
+    equal("warnings", "warning" in w.error, False)
+    for name, code, says, how in (("v1", UNSUPPORTED, "cdec", {"codec": told["codec"].encode(), "codes": codes}),
+                                  ("none", FORMAT, "cdec", {"version": 2, "codes": codes}),
+                                  ("alone", FORMAT, "code", {"version": 2, "codec": told["codec"].encode()}),
+                                  ("short", FORMAT, "64 digits", {"version": 2, "codes": codes, "codec": told["codec"][1:].encode()}),
+                                  ("upper", FORMAT, "64 digits", {"version": 2, "codes": codes, "codec": b"F" * 64})):
+        write(w.at(f"{name}.voice"), voice_bytes(**parts, **how))
+        w.say("--voice", f"{name}.voice", code=code, says=[f"{name}.voice", says])
 
 
 def damaged_voice(w):
@@ -500,7 +594,7 @@ def jobs(w):
 
 
 CASES = {f.__name__: f for f in (sample_types, make_and_use, directory, names, cache, cache_stays_out, cache_damaged, cache_open_to_others, cache_limit,
-                                 unwritable, exchange, other_models, dialects, damaged_voice, bad_sound, recording_as_output, transcripts, options, encode, jobs)}
+                                 unwritable, exchange, other_models, dialects, codecs, older_voice, damaged_voice, bad_sound, recording_as_output, transcripts, options, encode, jobs)}
 
 
 def main():

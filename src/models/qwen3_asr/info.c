@@ -45,6 +45,7 @@ parley_status pl_asr_info(pl_arena *arena, const asr_files *files, const asr_con
                           .family = "qwen3_asr",
                           .dialect = "",
                           .identity = "",
+                          .codec_identity = "",
                           .model_size = "",
                           .model_type = config->aligner ? "aligner" : "recogniser"};
     copy_numbers(files, config, network, info);

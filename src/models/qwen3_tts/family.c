@@ -43,7 +43,7 @@ static parley_status load(tts_model *m, const pl_location *location, parley_erro
     PL_TRY(pl_tts_network_load(&m->arena, m->env.pool, &m->files, &m->config, &m->tensors, location->parts, &m->network, error));
     if (m->network.speaker)
         PL_TRY(pl_tts_mel_open(&m->env.allocator, &m->config, &m->mel, error));
-    return pl_tts_info(&m->arena, &m->files, &m->config, &m->network, &m->info, error);
+    return pl_tts_info(&m->arena, &m->files, &m->config, &m->tensors, &m->network, &m->info, error);
 }
 
 static parley_status model_open(const pl_environment *environment, const pl_location *location, void **model, parley_error *error)
@@ -72,12 +72,16 @@ static parley_status inspect_files(const pl_environment *environment, const pl_l
 {
     tts_files files = {0};
     tts_config config = {0};
+    tts_tensors tensors = {0};
     tts_open what = files_of(location, true);
+    const tts_resolve nothing = {.needed = PARLEY_PARTS_TEXT}; /* whatever is there may be wrong */
     parley_status status = pl_tts_files_open(&environment->allocator, &what, &files, error);
     if (status == PARLEY_OK)
         status = pl_tts_config_read(&files, &config, error);
     if (status == PARLEY_OK)
-        status = pl_tts_info(arena, &files, &config, NULL, info, error);
+        status = pl_tts_tensors_resolve(&files, &config, &nothing, &tensors, error);
+    if (status == PARLEY_OK)
+        status = pl_tts_info(arena, &files, &config, &tensors, NULL, info, error);
     pl_tts_files_close(&files);
     return status;
 }

@@ -22,9 +22,9 @@ typedef struct tts_model {
     parley_info info;
 } tts_model;
 
-/* info.c: what the files are, into `info`; lists live in `arena`. */
-parley_status pl_tts_info(pl_arena *arena, const tts_files *files, const tts_config *config, const tts_network *network, parley_info *info,
-                          parley_error *error);
+/* info.c: what the files are, into `info`; lists live in `arena`. `network` NULL: not loaded. */
+parley_status pl_tts_info(pl_arena *arena, const tts_files *files, const tts_config *config, const tts_tensors *tensors, const tts_network *network,
+                          parley_info *info, parley_error *error);
 
 /* clone.c: front end of the speaker encoder; recordings to vectors and codes. */
 parley_status pl_tts_mel_open(const parley_allocator *allocator, const tts_config *config, pl_mel **mel, parley_error *error);

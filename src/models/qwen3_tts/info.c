@@ -1,6 +1,7 @@
 #include "models/qwen3_tts/family.h"
 
 #include "models/common.h"
+#include "models/qwen3_tts/fingerprint.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -94,7 +95,7 @@ static void copy_numbers(const tts_files *files, const tts_config *config, parle
     }
 }
 
-/* What a voice of this model can be used with. */
+/* What a speaker vector of this model can be used with. */
 static parley_status name_identity(pl_arena *arena, parley_info *info, parley_error *error)
 {
     char text[160];
@@ -103,14 +104,15 @@ static parley_status name_identity(pl_arena *arena, parley_info *info, parley_er
     return pl_copy_text(arena, text, &info->identity, error);
 }
 
-parley_status pl_tts_info(pl_arena *arena, const tts_files *files, const tts_config *config, const tts_network *network, parley_info *info,
-                          parley_error *error)
+parley_status pl_tts_info(pl_arena *arena, const tts_files *files, const tts_config *config, const tts_tensors *tensors, const tts_network *network,
+                          parley_info *info, parley_error *error)
 {
     *info = (parley_info){.size = sizeof *info, .family = "qwen3_tts"};
     copy_numbers(files, config, info);
     PL_TRY(pl_copy_text(arena, config->model_type, &info->model_type, error));
     PL_TRY(pl_copy_text(arena, config->model_size, &info->model_size, error));
     PL_TRY(name_identity(arena, info, error));
+    PL_TRY(pl_codec_fingerprint(arena, &config->codec, &tensors->codec, &info->codec_identity, error));
     PL_TRY(name_dialects(arena, files, &info->dialect, error));
     PL_TRY(list_languages(arena, config, info, error));
     PL_TRY(list_speakers(arena, config, info, error));

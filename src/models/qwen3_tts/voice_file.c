@@ -3,6 +3,7 @@
 #include "base/arena.h"
 #include "base/checked.h"
 #include "base/hash.h"
+#include "models/qwen3_tts/fingerprint.h"
 #include "text/tokenizer.h"
 
 #include <inttypes.h>
@@ -10,7 +11,8 @@
 #include <string.h>
 
 enum {
-    VERSION = 1,
+    VERSION = 1,         /* of files without a section "cdec" */
+    VERSION_CODEC = 2,   /* of those with one */
     HEADER = 24,         /* magic, version, number of sections, size of the whole file */
     SECTION = 8,         /* tag, length */
     CODES_HEADER = 12,   /* frames, groups, codebook size */
@@ -26,8 +28,8 @@ enum {
 
 static const char magic[9] = "\x89PVOICE\n";
 
-enum { SECTION_NAME, SECTION_MODEL, SECTION_TEXT, SECTION_VECTOR, SECTION_CODES, SECTIONS };
-static const char tags[SECTIONS][5] = {"name", "modl", "text", "vect", "code"};
+enum { SECTION_NAME, SECTION_MODEL, SECTION_TEXT, SECTION_VECTOR, SECTION_CODES, SECTION_CODEC, SECTIONS };
+static const char tags[SECTIONS][5] = {"name", "modl", "text", "vect", "code", "cdec"};
 
 /* A voice and the memory that it lives in. */
 typedef struct owned_voice {
@@ -113,6 +115,11 @@ static parley_status check_codes(const int32_t *codes, size_t frames, int32_t gr
     return PARLEY_OK;
 }
 
+static bool has_codec(const parley_voice *v)
+{
+    return v->codec && *v->codec;
+}
+
 static parley_status check_voice(const parley_voice *v, parley_error *error)
 {
     const char *texts[] = {v->name, v->model, v->text};
@@ -126,6 +133,10 @@ static parley_status check_voice(const parley_voice *v, parley_error *error)
     for (size_t i = 0; i < v->vector_length; i++)
         if (!isfinite(v->vector[i]))
             return pl_fail(error, PARLEY_ARGUMENT, "the voice's vector is not finite at index %zu", i);
+    if (has_codec(v) && !v->codes)
+        return pl_fail(error, PARLEY_ARGUMENT, "a voice without codes depends on no codec, this one names one");
+    if (has_codec(v) && !pl_codec_fingerprint_is(v->codec, strlen(v->codec)))
+        return pl_fail(error, PARLEY_ARGUMENT, "the voice's codec is \"%.80s\", expected a parley_info.codec_identity", v->codec);
     if (!v->codes)
         return PARLEY_OK;
     if (!v->text || !*v->text)
@@ -141,6 +152,7 @@ static void measure(const parley_voice *v, size_t lengths[SECTIONS])
     lengths[SECTION_TEXT] = v->text ? strlen(v->text) : 0;
     lengths[SECTION_VECTOR] = v->vector_length * 4;
     lengths[SECTION_CODES] = v->codes ? CODES_HEADER + v->frames * (size_t)v->groups * 2 : 0;
+    lengths[SECTION_CODEC] = has_codec(v) ? strlen(v->codec) : 0;
 }
 
 static void put_payload(const parley_voice *v, int section, size_t length, uint8_t *to)
@@ -156,6 +168,10 @@ static void put_payload(const parley_voice *v, int section, size_t length, uint8
             put_float(to + 4 * i, v->vector[i]);
         return;
     }
+    if (section == SECTION_CODEC) {
+        memcpy(to, v->codec, length);
+        return;
+    }
     put32(to, (uint32_t)v->frames);
     put32(to + 4, (uint32_t)v->groups);
     put32(to + 8, (uint32_t)v->codebook_size);
@@ -166,7 +182,7 @@ static void put_payload(const parley_voice *v, int section, size_t length, uint8
 static parley_status voice_write(const parley_voice *voice, void **bytes, size_t *size, parley_error *error)
 {
     PL_TRY(check_voice(voice, error));
-    int sections = voice->codes ? SECTIONS : SECTIONS - 1;
+    int sections = has_codec(voice) ? SECTIONS : voice->codes ? SECTION_CODEC : SECTION_CODES;
     size_t lengths[SECTIONS], total = HEADER + PL_HASH_SIZE;
     measure(voice, lengths);
     for (int i = 0; i < sections; i++)
@@ -178,7 +194,7 @@ static parley_status voice_write(const parley_voice *voice, void **bytes, size_t
     if (!file)
         return pl_fail_memory(error, "a voice file");
     memcpy(at, magic, 8);
-    put32(at + 8, VERSION);
+    put32(at + 8, has_codec(voice) ? VERSION_CODEC : VERSION);
     put32(at + 12, (uint32_t)sections);
     put32(at + 16, (uint32_t)total);
     put32(at + 20, 0);
@@ -207,6 +223,7 @@ typedef struct reader {
     const uint8_t *bytes;
     size_t size, at; /* `size` without the hash */
     owned_voice *owned;
+    uint32_t version;
     bool seen[SECTIONS];
     int last; /* of the known sections; they come in order */
     parley_error *error;
@@ -272,17 +289,27 @@ static parley_status take_codes(reader *r, const uint8_t *data, size_t length)
     return PARLEY_OK;
 }
 
+static parley_status take_codec(reader *r, const uint8_t *data, size_t length)
+{
+    const char *text = (const char *)data;
+    if (!pl_codec_fingerprint_is(text, length))
+        return pl_fail_at(r->error, PARLEY_FORMAT, r->at, "voice file, byte %zu: the codec's fingerprint is no 64 digits of 0-9 a-f", r->at);
+    r->owned->voice.codec = pl_arena_text(&r->owned->arena, text, length);
+    return r->owned->voice.codec ? PARLEY_OK : pl_fail_memory(r->error, "a voice");
+}
+
 /* A tag that begins with 'x' is other programs' business and passed over; any other unknown one means something that this version cannot know. */
 static parley_status take_section(reader *r, const uint8_t *tag, const uint8_t *data, size_t length)
 {
     int section = 0;
-    while (section < SECTIONS && memcmp(tags[section], tag, 4) != 0)
+    int known = r->version == VERSION_CODEC ? SECTIONS : SECTION_CODEC;
+    while (section < known && memcmp(tags[section], tag, 4) != 0)
         section++;
-    if (section == SECTIONS && tag[0] == 'x')
+    if (section == known && tag[0] == 'x')
         return PARLEY_OK;
-    if (section == SECTIONS)
-        return pl_fail_at(r->error, PARLEY_UNSUPPORTED, r->at, "voice file, byte %zu: section \"%.4s\" is unknown to version %d", r->at,
-                          (const char *)tag, VERSION);
+    if (section == known)
+        return pl_fail_at(r->error, PARLEY_UNSUPPORTED, r->at, "voice file, byte %zu: section \"%.4s\" is unknown to version %" PRIu32, r->at,
+                          (const char *)tag, r->version);
     if (section <= r->last)
         return pl_fail_at(r->error, PARLEY_FORMAT, r->at, "voice file, byte %zu: section \"%s\" %s", r->at, tags[section],
                           r->seen[section] ? "is there twice" : "is out of order");
@@ -290,7 +317,9 @@ static parley_status take_section(reader *r, const uint8_t *tag, const uint8_t *
     r->seen[section] = true;
     if (section <= SECTION_TEXT)
         return take_text(r, section, data, length);
-    return section == SECTION_VECTOR ? take_vector(r, data, length) : take_codes(r, data, length);
+    if (section == SECTION_VECTOR)
+        return take_vector(r, data, length);
+    return section == SECTION_CODES ? take_codes(r, data, length) : take_codec(r, data, length);
 }
 
 static parley_status take_sections(reader *r)
@@ -312,8 +341,9 @@ static parley_status take_sections(reader *r)
     }
     if (r->at != r->size)
         return pl_fail_at(r->error, PARLEY_FORMAT, r->at, "voice file, byte %zu: %zu bytes behind the last section", r->at, r->size - r->at);
-    for (int i = 0; i < SECTION_CODES; i++)
-        if (!r->seen[i])
+    bool must[SECTIONS] = {true, true, true, true, r->seen[SECTION_CODEC], r->version == VERSION_CODEC};
+    for (int i = 0; i < SECTIONS; i++)
+        if (must[i] && !r->seen[i])
             return pl_fail_at(r->error, PARLEY_FORMAT, r->at, "voice file: no section \"%s\"", tags[i]);
     if (r->owned->voice.codes && !*r->owned->voice.text)
         return pl_fail_at(r->error, PARLEY_FORMAT, r->at, "voice file: codes without the transcript of the recording");
@@ -334,9 +364,9 @@ static parley_status check_header(const uint8_t *bytes, size_t size, parley_erro
         return pl_fail_at(error, PARLEY_FORMAT, 0, "not a voice file of parley");
     if (size < HEADER)
         return pl_fail_at(error, PARLEY_FORMAT, size, "voice file: ends after %zu bytes, within its header", size);
-    if (get32(bytes + 8) != VERSION)
-        return pl_fail_at(error, PARLEY_UNSUPPORTED, 8, "voice file of version %" PRIu32 ", this program reads version %d", get32(bytes + 8),
-                          VERSION);
+    if (get32(bytes + 8) != VERSION && get32(bytes + 8) != VERSION_CODEC)
+        return pl_fail_at(error, PARLEY_UNSUPPORTED, 8, "voice file of version %" PRIu32 ", this program reads versions %d and %d", get32(bytes + 8),
+                          VERSION, VERSION_CODEC);
     uint64_t told = (uint64_t)get32(bytes + 16) | (uint64_t)get32(bytes + 20) << 32;
     if (told != (uint64_t)size + PL_HASH_SIZE)
         return pl_fail_at(error, PARLEY_FORMAT, 16, "voice file: %zu bytes, its header says %" PRIu64, size + PL_HASH_SIZE, told);
@@ -351,9 +381,9 @@ parley_status pl_voice_parse(const void *bytes, size_t size, parley_voice **voic
     owned_voice *owned = pl_alloc(&allocator, 1, sizeof *owned);
     if (!owned)
         return pl_fail_memory(error, "a voice");
-    *owned = (owned_voice){.voice = {.codes = NULL}};
+    *owned = (owned_voice){.voice = {.codec = ""}};
     pl_arena_init(&owned->arena, NULL, CHUNK);
-    reader r = {.bytes = bytes, .size = size, .at = HEADER, .owned = owned, .last = -1, .error = error};
+    reader r = {.bytes = bytes, .size = size, .at = HEADER, .owned = owned, .version = get32((const uint8_t *)bytes + 8), .last = -1, .error = error};
     parley_status status = take_sections(&r);
     if (status == PARLEY_OK)
         *voice = &owned->voice;
@@ -483,6 +513,32 @@ static parley_status write_rvq(const int32_t *codes, size_t frames, int32_t grou
     return PARLEY_OK;
 }
 
+/* ------------------------------------------------------------------ which model a voice works with */
+
+/* The vector is the talker's business; the codes are the codec's too. */
+static parley_status voice_check(const parley_voice *v, const parley_info *info, parley_error *error)
+{
+    enum { SHOWN = 12 }; /* digits of a fingerprint that tell it from another */
+    const char *model = v->model && *v->model ? v->model : "an unnamed model";
+    if (info->xvector_length == 0)
+        return pl_fail(error, PARLEY_ARGUMENT, "this model (%.100s) takes no voice vectors, a Base model does", info->identity);
+    if (v->vector_length != (size_t)info->xvector_length)
+        return pl_fail(error, PARLEY_ARGUMENT, "it is of %.100s and has a vector of %zu values, this model (%.100s) takes %" PRId32, model,
+                       v->vector_length, info->identity, info->xvector_length);
+    if (!v->codes)
+        return PARLEY_OK;
+    if (v->groups != info->groups || v->codebook_size != info->codebook_size)
+        return pl_fail(error, PARLEY_ARGUMENT,
+                       "it is of %.100s and has codes of %" PRId32 " groups of %" PRId32 ", this model (%.100s) has %" PRId32 " of %" PRId32, model,
+                       v->groups, v->codebook_size, info->identity, info->groups, info->codebook_size);
+    if (has_codec(v) && *info->codec_identity && !pl_codec_fingerprints_agree(v->codec, info->codec_identity))
+        return pl_fail(error, PARLEY_ARGUMENT,
+                       "its codes are of another codec: it was made with codec %.*s of %.100s, this model (%.100s) has codec %.*s; make it again "
+                       "from the recording",
+                       SHOWN, v->codec, model, info->identity, SHOWN, info->codec_identity);
+    return PARLEY_OK;
+}
+
 const pl_voice_file_ops pl_voice_files_qwen3 = {
     .write = voice_write,
     .bytes_free = bytes_free,
@@ -491,4 +547,5 @@ const pl_voice_file_ops pl_voice_files_qwen3 = {
     .read_spk = read_spk,
     .read_rvq = read_rvq,
     .write_rvq = write_rvq,
+    .check = voice_check,
 };
