@@ -1,6 +1,7 @@
 #include "clone.h"
 
 #include "notice.h"
+#include "signals.h"
 #include "text_input.h"
 #include "voice_cache.h"
 
@@ -94,9 +95,16 @@ static parley_status check_sound(const cli_clone_request *r, const parley_audio 
 
 /* ------------------------------------------------------------------ encoding */
 
-static void tap_into(parley_voice_options *options, cli_dump *dump)
+static bool is_cancelled(void *context)
+{
+    (void)context;
+    return cli_signals_cancelled();
+}
+
+void cli_encoder_options(cli_dump *dump, parley_voice_options *options)
 {
     parley_voice_options_init(options);
+    options->cancelled = is_cancelled;
     if (dump && dump->directory) {
         options->tap = cli_dump_tap;
         options->tap_context = dump;
@@ -107,7 +115,7 @@ static parley_status encode_vector(const cli_clone_request *r, const parley_audi
 {
     parley_model *model = NULL;
     parley_voice_options options;
-    tap_into(&options, r->dump);
+    cli_encoder_options(r->dump, &options);
     parley_status status = cli_open_model(r->model, PARLEY_PARTS_SPEAKER, &model, NULL, error);
     if (status == PARLEY_OK) {
         voice->vector_length = (size_t)parley_model_info(model)->xvector_length;
@@ -150,7 +158,7 @@ static parley_status encode_codes(const cli_clone_request *r, const parley_audio
     parley_voice_options options;
     float *padded = NULL;
     int32_t *codes = NULL;
-    tap_into(&options, r->dump);
+    cli_encoder_options(r->dump, &options);
     CLI_TRY(pad(audio, silence, &padded, error));
     parley_status status = cli_open_model(r->model, PARLEY_PARTS_CODEC_ENCODER, &model, NULL, error);
     if (status == PARLEY_OK)
@@ -232,8 +240,11 @@ parley_status cli_clone_run(const cli_clone_request *request, cli_clone *clone, 
     *clone = (cli_clone){.voice = NULL};
     CLI_TRY(cli_read_sound(request->reference, request->sound, &audio, error));
     parley_status status = check_sound(request, &audio, error);
+    cli_signals_graceful(true);
     if (status == PARLEY_OK)
         status = clone_sound(request, &audio, clone, error);
+    if (cli_signals_graceful(false) && status == PARLEY_OK)
+        status = cli_fail(error, PARLEY_CANCELLED, "cancelled while a voice was made");
     parley_audio_free(&audio);
     clone->seconds = cli_seconds() - start;
     return status;

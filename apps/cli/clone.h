@@ -34,6 +34,9 @@ enum { CLI_SOUND_RATE = 24000 }; /* Hz of all samples that go to the encoders */
 /* Reads a recording at 24 kHz; empty ones are ARGUMENT. */
 parley_status cli_read_sound(const char *path, const cli_sound_fields *fields, parley_audio *audio, parley_error *error);
 
+/* Options of an encoder's run: the first signal ends it, once cli_signals_graceful() is on; taps into `dump` (NULL: none). */
+void cli_encoder_options(cli_dump *dump, parley_voice_options *options);
+
 /* Whether all samples are 0. */
 bool cli_is_silence(const parley_audio *audio);
 
@@ -59,7 +62,7 @@ typedef struct cli_clone {
     double seconds; /* that it took */
 } cli_clone;
 
-/* Each encoder is opened for its own work alone, and neither when the cache has the voice. */
+/* Each encoder is opened for its own work alone, and neither when the cache has the voice. A signal cancels them: CANCELLED. */
 parley_status cli_clone_run(const cli_clone_request *request, cli_clone *clone, parley_error *error);
 
 /* ARGUMENT where a voice's vector or codes are none of this model; a warning where another model made it. `name` is for messages. */

@@ -162,7 +162,7 @@ static parley_status decode_all(decoding *d, parley_error *error)
         return cli_fail_memory(error);
     d->cut = parley_codec_reference_cut(d->ref_frames, frames, (uint64_t)frames * length);
     if (!whole)
-        cli_signals_graceful();
+        cli_signals_graceful(true);
     for (size_t at = 0; at < frames && !cli_signals_cancelled(); at += piece) {
         size_t n = frames - at < piece ? frames - at : piece;
         CLI_TRY(parley_codec_decode(d->codec, d->codes.values + at * groups, n, d->pcm, error));

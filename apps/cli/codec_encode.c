@@ -4,6 +4,7 @@
 #include "commands.h"
 #include "notice.h"
 #include "output.h"
+#include "signals.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -66,11 +67,8 @@ static void close_encoding(encoding *e)
 static parley_status compute(encoding *e, parley_error *error)
 {
     parley_voice_options options;
-    parley_voice_options_init(&options);
-    if (e->dump.directory) {
-        options.tap = cli_dump_tap;
-        options.tap_context = &e->dump;
-    }
+    cli_encoder_options(&e->dump, &options);
+    cli_signals_graceful(true);
     cli_dump_add(&e->dump, "audio_24k", 'f', e->audio.samples, (int64_t[]){(int64_t)e->audio.count}, 1);
     CLI_TRY(cli_open_model(&e->fields->model, PARLEY_PARTS_CODEC_ENCODER, &e->model, NULL, error));
     e->groups = parley_model_info(e->model)->groups;

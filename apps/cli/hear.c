@@ -92,7 +92,7 @@ static parley_status open_session(hearing *h, parley_asr **session, parley_error
 static parley_status start_row(hearing *h, slot *s, parley_error *error)
 {
     CLI_TRY(cli_read_audio(h->files[s->row], &h->audio, &s->audio, error));
-    cli_signals_graceful();
+    cli_signals_graceful(true);
     CLI_TRY(open_session(h, &s->session, error));
     cli_signals_watch_asr(s->session);
     CLI_TRY(parley_asr_push(s->session, s->audio.samples, s->audio.count, error));

@@ -146,7 +146,7 @@ static parley_status run(streaming *s, const char *path, cli_sound_stream *sound
     options.rate = PARLEY_ASR_RATE;
     CLI_TRY(open_session(s, error));
     CLI_TRY(cli_sound_stream_open(sound, path, &options, error));
-    cli_signals_graceful();
+    cli_signals_graceful(true);
     cli_signals_watch_asr(s->session);
     parley_status status = hear_all(s, sound, error);
     cli_signals_unwatch(s->session);

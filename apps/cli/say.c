@@ -73,7 +73,7 @@ static parley_status open_session(run *r, parley_error *error)
     }
     options.exact_cut = options.ref_codes && (r->wav_file.regular || r->dump.directory);
     CLI_TRY(parley_tts_open(r->model, &options, &r->session, error));
-    cli_signals_graceful();
+    cli_signals_graceful(true);
     cli_signals_watch(r->session);
     CLI_TRY(parley_tts_push_text(r->session, r->text.data ? r->text.data : "", r->text.size, error));
     return parley_tts_finish_text(r->session, error);

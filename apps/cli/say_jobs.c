@@ -333,7 +333,7 @@ static parley_status prepare(batch *b, parley_error *error)
 static parley_status run(batch *b, parley_error *error)
 {
     CLI_TRY(prepare(b, error));
-    cli_signals_graceful();
+    cli_signals_graceful(true);
     cli_progress_start(&b->progress, b->fields->quiet.given);
     b->started = cli_seconds();
     for (fill_slots(b); b->used > 0; fill_slots(b)) {

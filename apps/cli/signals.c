@@ -77,11 +77,13 @@ parley_status cli_signals_start(parley_error *error)
     return PARLEY_OK;
 }
 
-void cli_signals_graceful(void)
+bool cli_signals_graceful(bool on)
 {
     pthread_mutex_lock(&state.lock);
-    state.graceful = true;
+    state.graceful = on;
+    bool cancelled = state.cancelled;
     pthread_mutex_unlock(&state.lock);
+    return cancelled;
 }
 
 bool cli_signals_cancelled(void)

@@ -10,8 +10,8 @@
  * ignores SIGPIPE and SIGXFSZ, whose writes then fail with an error. Before any other thread is started. */
 parley_status cli_signals_start(parley_error *error);
 
-/* From here on the first signal cancels instead of ending the process. */
-void cli_signals_graceful(void);
+/* With `on` the first signal from here on cancels instead of ending the process, without it no longer. Whether one came that cancels. */
+bool cli_signals_graceful(bool on);
 bool cli_signals_cancelled(void);
 
 enum { CLI_MAX_SESSIONS = 64 };

@@ -6,6 +6,7 @@
 #include "notice.h"
 #include "npy.h"
 #include "output.h"
+#include "signals.h"
 #include "voice_store.h"
 
 #include <stdlib.h>
@@ -115,11 +116,8 @@ typedef struct vectoring {
 static parley_status compute_vector(vectoring *v, parley_error *error)
 {
     parley_voice_options options;
-    parley_voice_options_init(&options);
-    if (v->dump.directory) {
-        options.tap = cli_dump_tap;
-        options.tap_context = &v->dump;
-    }
+    cli_encoder_options(&v->dump, &options);
+    cli_signals_graceful(true);
     cli_dump_add(&v->dump, "audio_24k", 'f', v->audio.samples, (int64_t[]){(int64_t)v->audio.count}, 1);
     CLI_TRY(cli_open_model(&v->fields->model, PARLEY_PARTS_SPEAKER, &v->model, NULL, error));
     v->length = (size_t)parley_model_info(v->model)->xvector_length;

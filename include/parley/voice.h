@@ -13,18 +13,24 @@ typedef struct parley_voice_options {
     size_t size;
     parley_tap_fn tap; /* see parley_tts_options */
     void *tap_context;
+    /* Asked between pieces of work, by the thread that called, a second apart at most on usual machines: true ends the call with CANCELLED. NULL:
+     * never. */
+    bool (*cancelled)(void *context);
+    void *cancel_context;
 } parley_voice_options;
 
-/* No tap. */
+/* No tap, no cancelling. */
 PARLEY_API void parley_voice_options_init(parley_voice_options *options);
 
 /* Speaker vector [parley_info.xvector_length] of PCM, by the model's speaker encoder (Base models). Needs at least 1280 samples. Errors: STATE (the
- * model was opened without its speaker encoder, or has none), ARGUMENT (too short: names both numbers), VALUE (samples not finite), MEMORY. */
+ * model was opened without its speaker encoder, or has none), ARGUMENT (too short: names both numbers), VALUE (samples not finite), CANCELLED,
+ * MEMORY. Memory beside the weights: about 0.8 MB a second of PCM. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_voice_vector(const parley_model *model, const float *pcm, size_t samples,
                                                              const parley_voice_options *options, float *vector, parley_error *error);
 
 /* Codes [frames][groups] of PCM by the codec's encoder, frames = ceil(samples / samples_per_frame); always float32 arithmetic. `*codes` is released
- * with parley_free_ids(model, codes, frames * groups). Errors: STATE (no codec encoder), ARGUMENT (no samples), VALUE, MEMORY. */
+ * with parley_free_ids(model, codes, frames * groups). Errors: STATE (no codec encoder), ARGUMENT (no samples), VALUE, CANCELLED, MEMORY. Memory
+ * beside the weights: 21 MB and about 0.15 MB a second of PCM. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_codec_encode(const parley_model *model, const float *pcm, size_t samples,
                                                              const parley_voice_options *options, int32_t **codes, size_t *frames,
                                                              parley_error *error);

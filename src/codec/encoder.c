@@ -11,7 +11,7 @@ static const encoder_pieces usual = {.buffer = CODEC_BUFFER, .outputs = 96, .tok
 
 parley_status pl_encoder_poll(const encoder_run *run)
 {
-    return run->cancel && atomic_load(run->cancel) ? pl_fail(run->error, PARLEY_CANCELLED, "cancelled while sound was encoded") : PARLEY_OK;
+    return pl_stop_asked(run->stop) ? pl_fail(run->error, PARLEY_CANCELLED, "cancelled while sound was encoded") : PARLEY_OK;
 }
 
 /* ------------------------------------------------------------------ transformer */
@@ -151,8 +151,8 @@ parley_status pl_encoder_run_pieces(encoder_run *run, int64_t samples, int32_t *
 }
 
 parley_status pl_codec_encode(pl_compute *compute, const pl_codec_encoder *encoder, const float *pcm, int64_t samples, int32_t *codes,
-                              const atomic_bool *cancel, const pl_tap *tap, parley_error *error)
+                              const pl_stop *stop, const pl_tap *tap, parley_error *error)
 {
-    encoder_run run = {.compute = compute, .encoder = encoder, .pieces = &usual, .cancel = cancel, .tap = tap, .error = error, .pcm = pcm};
+    encoder_run run = {.compute = compute, .encoder = encoder, .pieces = &usual, .stop = stop, .tap = tap, .error = error, .pcm = pcm};
     return pl_encoder_run_pieces(&run, samples, codes);
 }

@@ -2,6 +2,7 @@
 #ifndef PL_CODEC_ENCODER_H
 #define PL_CODEC_ENCODER_H
 
+#include "base/stop.h"
 #include "base/tap.h"
 #include "codec/decoder.h"
 #include "nn/transformer.h"
@@ -40,8 +41,8 @@ parley_status pl_codec_encoder_load(pl_loader *loader, const pl_encoder_shape *s
 int64_t pl_codec_encoder_frames(const pl_codec_encoder *encoder, int64_t samples);
 
 /* pcm [samples], samples >= 1 -> codes [frames][groups]. Memory grows with length only where the transformer's rows and cache do: the convolutions
- * work in pieces. `cancel` NULL or polled between pieces and layers. Errors: VALUE (naming the sample that is not finite), CANCELLED, MEMORY. */
+ * work in pieces. `stop` NULL or asked between pieces and layers. Errors: VALUE (naming the sample that is not finite), CANCELLED, MEMORY. */
 parley_status pl_codec_encode(pl_compute *compute, const pl_codec_encoder *encoder, const float *pcm, int64_t samples, int32_t *codes,
-                              const atomic_bool *cancel, const pl_tap *tap, parley_error *error);
+                              const pl_stop *stop, const pl_tap *tap, parley_error *error);
 
 #endif

@@ -45,7 +45,7 @@ typedef struct encoder_run {
     pl_compute *compute;
     const pl_codec_encoder *encoder;
     const encoder_pieces *pieces;
-    const atomic_bool *cancel;
+    const pl_stop *stop;
     const pl_tap *tap;
     parley_error *error;
 

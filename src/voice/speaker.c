@@ -230,6 +230,7 @@ typedef struct run {
     pl_compute *compute;
     const pl_speaker *speaker;
     int rows; /* frames */
+    const pl_stop *stop;
     const pl_tap *tap;
     parley_error *error;
     view all;      /* [rows][max(3 channels, mfa)]: outputs of the blocks, then of MFA */
@@ -307,6 +308,11 @@ static parley_status tap_rows(const run *r, const char *name, view v, int rows)
     return PARLEY_OK;
 }
 
+static parley_status poll_stop(const run *r)
+{
+    return pl_stop_asked(r->stop) ? pl_fail(r->error, PARLEY_CANCELLED, "cancelled while a speaker vector was made") : PARLEY_OK;
+}
+
 /* ------------------------------------------------------------------ blocks */
 
 /* Work space of the blocks. */
@@ -340,12 +346,13 @@ static void run_conv0(const run *r, const float *mel, const block_space *b, view
 }
 
 /* In place: each group but the first is replaced by the convolution of itself and of what the group before it became. */
-static void run_res2net(const run *r, const struct block *block, const block_space *b, view u)
+static parley_status run_res2net(const run *r, const struct block *block, const block_space *b, view u)
 {
     int scale = r->speaker->shape.scale, width = u.width / scale;
     view padded = {b->padded, width, width};
     for (int i = 1; i < scale; i++) {
         const pl_conv *conv = &block->res[i - 1];
+        PL_TRY(poll_stop(r));
         view group = columns(u, i * width, width), inside = rows_from(padded, conv->dilation);
         each_row(r->compute, &(loop){.row = copy_row, .rows = r->rows, .y = inside, .x = group});
         if (i > 1)
@@ -353,6 +360,7 @@ static void run_res2net(const run *r, const struct block *block, const block_spa
         reflect(padded, conv->dilation, r->rows);
         tdnn(r, conv, padded, r->rows, group);
     }
+    return PARLEY_OK;
 }
 
 /* Squeeze and excitation: a factor for each channel from the means of all. */
@@ -374,10 +382,11 @@ static parley_status run_block(const run *r, int index, const block_space *b, vi
 {
     static const char *const names[PL_SPEAKER_BLOCKS] = {"block1", "block2", "block3"};
     const struct block *block = &r->speaker->blocks[index];
+    PL_TRY(poll_stop(r));
     tdnn(r, &block->tdnn1, x, r->rows, b->inner);
     if (index == 0)
         PL_TRY(tap_rows(r, "block1_tdnn1", b->inner, r->rows));
-    run_res2net(r, block, b, b->inner);
+    PL_TRY(run_res2net(r, block, b, b->inner));
     if (index == 0)
         PL_TRY(tap_rows(r, "block1_res2net", b->inner, r->rows));
     tdnn(r, &block->tdnn2, b->inner, r->rows, y);
@@ -445,6 +454,7 @@ static parley_status run_mfa(const run *r, const pool_space *p)
 {
     for (int first = 0; first < r->rows; first += SLICE) {
         int rows = slice_rows(r, first);
+        PL_TRY(poll_stop(r));
         tdnn(r, &r->speaker->mfa, rows_from(r->all, first), rows, p->slice);
         each_row(r->compute, &(loop){.row = copy_row, .rows = rows, .y = columns(rows_from(r->all, first), 0, p->slice.width), .x = p->slice});
         PL_TRY(tap_rows(r, "mfa", p->slice, rows));
@@ -524,6 +534,7 @@ static parley_status attend(const run *r, view x, pool_space *p)
     for (int first = 0; first < r->rows; first += SLICE) {
         int rows = slice_rows(r, first);
         view here = rows_from(x, first);
+        PL_TRY(poll_stop(r));
         PL_TRY(make_scores(r, here, rows, p));
         raise_largest(r, rows, p);
         sum_rows(r, &(loop){.row = weigh_row, .rows = rows, .y = p->slice, .x = here, .vector = p->offsets, .sum_width = 3 * m}, p->sums);
@@ -568,13 +579,13 @@ static parley_status run_all(run *r, const float *mel, float *vector)
     return run_pooling(r, vector);
 }
 
-parley_status pl_speaker_run(pl_compute *compute, const pl_speaker *speaker, const float *mel, int64_t frames, float *vector, const pl_tap *tap,
-                             parley_error *error)
+parley_status pl_speaker_run(pl_compute *compute, const pl_speaker *speaker, const float *mel, int64_t frames, float *vector, const pl_stop *stop,
+                             const pl_tap *tap, parley_error *error)
 {
     if (frames < PL_SPEAKER_MIN_FRAMES || frames > INT_MAX / 2)
         return pl_fail(error, PARLEY_ARGUMENT, "speaker encoder: expected %d to %d frames, got %lld", PL_SPEAKER_MIN_FRAMES, INT_MAX / 2,
                        (long long)frames);
-    run r = {.compute = compute, .speaker = speaker, .rows = (int)frames, .tap = tap, .error = error};
+    run r = {.compute = compute, .speaker = speaker, .rows = (int)frames, .stop = stop, .tap = tap, .error = error};
     pl_arena_mark mark = pl_arena_save(&compute->step);
     parley_status status = run_all(&r, mel, vector);
     pl_arena_restore(&compute->step, mark);

@@ -2,6 +2,7 @@
 #ifndef PL_VOICE_SPEAKER_H
 #define PL_VOICE_SPEAKER_H
 
+#include "base/stop.h"
 #include "base/tap.h"
 #include "nn/linear.h"
 
@@ -32,8 +33,8 @@ parley_status pl_speaker_load(pl_loader *loader, const pl_speaker_shape *shape, 
 int pl_speaker_length(const pl_speaker *speaker); /* entries of a vector */
 
 /* mel [frames][bands], frames >= PL_SPEAKER_MIN_FRAMES -> vector. Taps as golden/codec.md names them (mel is the caller's). Float32 arithmetic.
- * Errors: VALUE (the vector is not finite), MEMORY. */
-parley_status pl_speaker_run(pl_compute *compute, const pl_speaker *speaker, const float *mel, int64_t frames, float *vector, const pl_tap *tap,
-                             parley_error *error);
+ * `stop` NULL or asked between layers and slices of time. Errors: CANCELLED, VALUE (the vector is not finite), MEMORY. */
+parley_status pl_speaker_run(pl_compute *compute, const pl_speaker *speaker, const float *mel, int64_t frames, float *vector, const pl_stop *stop,
+                             const pl_tap *tap, parley_error *error);
 
 #endif

@@ -12,14 +12,16 @@ import json
 import os
 import re
 import shutil
+import signal
 import stat
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import wave
 
-ARGUMENT, IO, FORMAT, MISSING, UNSUPPORTED, VALUE, LIMIT = 2, 4, 5, 6, 8, 10, 12
+ARGUMENT, IO, FORMAT, MISSING, UNSUPPORTED, VALUE, LIMIT, CANCELLED = 2, 4, 5, 6, 8, 10, 12, 130
 TEXT = "Hello there."
 RATE = 24000
 
@@ -527,6 +529,36 @@ def recording_as_output(w):
     equal("left behind", [n for n in os.listdir(w.here) if n.startswith(".parley")], [])
 
 
+def maps_model(pid):
+    try:
+        with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+            return "safetensors" in f.read()
+    except OSError:             # it has ended
+        return True
+
+
+def cancelled(w):
+    """The first Ctrl-C ends an encoder in good order: its own exit code, nothing left behind. It comes once the model is open, behind the reading."""
+    if not os.path.isdir("/proc/self"):
+        return
+    sound = struct.pack("<4800h", *([3000, -3000] * 2400)) * 3000                                 # ten minutes
+    write(w.at("sound.raw"), sound)
+    raw = ["-m", w.base, "--raw", "s16le", "--threads", "1", "--cpu", "scalar"]
+    commands = {"make": ["voice", "make", *raw, "--text", "x", "-o", "out.voice", "sound.raw"],
+                "vector": ["voice", "vector", *raw, "-o", "out.npy", "sound.raw"],
+                "encode": ["codec", "encode", *raw, "-o", "out.npy", "sound.raw"],
+                "say": ["say", *raw, "--clone", "sound.raw", "-o", "out.wav", TEXT]}
+    for name, args in commands.items():
+        before = sorted(os.listdir(w.here))
+        p = subprocess.Popen([w.parley, *args], cwd=w.here, env=w.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while p.poll() is None and not maps_model(p.pid):
+            time.sleep(0.002)
+        p.send_signal(signal.SIGINT)
+        error = p.communicate(timeout=60)[1].decode()
+        equal(name + ": exit code", (p.returncode, "cancelled" in error), (CANCELLED, True))
+        equal(name + ": left behind", sorted(os.listdir(w.here)), before)
+
+
 def transcripts(w):
     w.say("--clone", w.short, "--ref-text", "At home, " * 12, says=["warning", "characters a second"])
     w.run("voice", "make", w.short, "-m", w.base, "--text", "\u4f60\u597d" * 6, "-o", "a.voice", says=["warning", "1 to 15"])
@@ -594,7 +626,7 @@ def jobs(w):
 
 
 CASES = {f.__name__: f for f in (sample_types, make_and_use, directory, names, cache, cache_stays_out, cache_damaged, cache_open_to_others, cache_limit,
-                                 unwritable, exchange, other_models, dialects, codecs, older_voice, damaged_voice, bad_sound, recording_as_output, transcripts, options, encode, jobs)}
+                                 unwritable, exchange, other_models, dialects, codecs, older_voice, damaged_voice, bad_sound, recording_as_output, cancelled, transcripts, options, encode, jobs)}
 
 
 def main():

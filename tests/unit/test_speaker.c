@@ -196,7 +196,7 @@ static void check_case(parley_cpu level, const char *folder, int expected)
     parley_error error;
     float vector[128];
     assert_in_range(pl_speaker_length(e->speaker), 1, 128);
-    need(pl_speaker_run(&e->compute, e->speaker, s.values, s.frames, vector, &tap, &error), &error);
+    need(pl_speaker_run(&e->compute, e->speaker, s.values, s.frames, vector, NULL, &tap, &error), &error);
     assert_int_equal(r.compared, expected);
     for (int i = 0; i < STAGES; i++)
         assert_int_equal(r.seen[i], 1);
@@ -222,7 +222,7 @@ static void run_made_up(encoder *e, int64_t frames, float *vector)
 {
     spectrum s = made_up(frames);
     parley_error error;
-    need(pl_speaker_run(&e->compute, e->speaker, s.values, frames, vector, NULL, &error), &error);
+    need(pl_speaker_run(&e->compute, e->speaker, s.values, frames, vector, NULL, NULL, &error), &error);
     free(s.values);
 }
 
@@ -301,7 +301,7 @@ static void long_sounds_are_pooled_as_a_whole(void **state)
     spectrum s = made_up(FRAMES);
     float vector[128];
     parley_error error;
-    need(pl_speaker_run(&e->compute, e->speaker, s.values, FRAMES, vector, &(pl_tap){keep_pooled, &p}, &error), &error);
+    need(pl_speaker_run(&e->compute, e->speaker, s.values, FRAMES, vector, NULL, &(pl_tap){keep_pooled, &p}, &error), &error);
     assert_int_equal(p.x_count, count);
     assert_int_equal(p.score_count, count);
     for (int i = 0; i < WIDTH; i++)
@@ -437,7 +437,7 @@ static void run_tensors(encoder *e, const pl_speaker_tensors *t, int64_t frames,
     spectrum s = made_up(frames);
     need(pl_speaker_load(&e->loader, &odd_shape, t, &e->speaker, &error), &error);
     assert_int_equal(pl_speaker_length(e->speaker), ODD_LENGTH);
-    need(pl_speaker_run(&e->compute, e->speaker, s.values, frames, vector, tap, &error), &error);
+    need(pl_speaker_run(&e->compute, e->speaker, s.values, frames, vector, NULL, tap, &error), &error);
     free(s.values);
 }
 
@@ -502,10 +502,43 @@ static void too_few_frames_are_refused(void **state)
     float vector[128], mel[5 * 128] = {0};
     for (int64_t frames = -1; frames < PL_SPEAKER_MIN_FRAMES; frames++) {
         parley_error error = {0};
-        assert_int_equal(pl_speaker_run(&e->compute, e->speaker, mel, frames, vector, NULL, &error), PARLEY_ARGUMENT);
+        assert_int_equal(pl_speaker_run(&e->compute, e->speaker, mel, frames, vector, NULL, NULL, &error), PARLEY_ARGUMENT);
         assert_non_null(strstr(error.text, "frames"));
     }
-    assert_int_equal(pl_speaker_run(&e->compute, e->speaker, mel, PL_SPEAKER_MIN_FRAMES, vector, NULL, NULL), PARLEY_OK);
+    assert_int_equal(pl_speaker_run(&e->compute, e->speaker, mel, PL_SPEAKER_MIN_FRAMES, vector, NULL, NULL, NULL), PARLEY_OK);
+    close_encoder(e);
+}
+
+typedef struct patience {
+    int left; /* questions until the answer is yes */
+} patience;
+
+static bool is_out_of(void *context)
+{
+    patience *p = context;
+    return p->left-- == 0;
+}
+
+/* Wherever the caller wants it to, a run ends, and the next one gives what it always gives. */
+static void a_run_can_be_cancelled(void **state)
+{
+    (void)state;
+    enum { ROWS = 700 };
+    encoder *e = open_encoder("voice_a", PARLEY_CPU_BEST, 1);
+    float expected[128] = {0}, vector[128] = {0};
+    spectrum s = made_up(ROWS);
+    run_made_up(e, ROWS, expected);
+    int asked = 0;
+    for (parley_status status = PARLEY_CANCELLED; status != PARLEY_OK; asked++) {
+        parley_error error = {0};
+        patience p = {asked};
+        status = pl_speaker_run(&e->compute, e->speaker, s.values, ROWS, vector, &(pl_stop){is_out_of, &p}, NULL, &error);
+        if (status != PARLEY_OK)
+            assert_int_equal(status, PARLEY_CANCELLED);
+    }
+    assert_in_range(asked, PL_SPEAKER_BLOCKS + 3, 200);
+    assert_memory_equal(vector, expected, (size_t)pl_speaker_length(e->speaker) * sizeof *vector);
+    free(s.values);
     close_encoder(e);
 }
 
@@ -519,7 +552,7 @@ static void bad_values_are_reported(void **state)
         parley_error error = {0};
         spectrum s = made_up(40);
         s.values[20 * 128 + 64] = bad[i];
-        assert_int_equal(pl_speaker_run(&e->compute, e->speaker, s.values, s.frames, vector, NULL, &error), PARLEY_VALUE);
+        assert_int_equal(pl_speaker_run(&e->compute, e->speaker, s.values, s.frames, vector, NULL, NULL, &error), PARLEY_VALUE);
         assert_non_null(strstr(error.text, "vector"));
         free(s.values);
     }
@@ -556,7 +589,7 @@ static void refused_memory_is_reported(void **state)
         load(e);
         limited.left = calls;
         parley_error error = {0};
-        parley_status status = pl_speaker_run(&e->compute, e->speaker, s.values, s.frames, vector, NULL, &error);
+        parley_status status = pl_speaker_run(&e->compute, e->speaker, s.values, s.frames, vector, NULL, NULL, &error);
         close_encoder(e);
         assert_int_equal(limited.held, 0);
         if (status == PARLEY_OK)
@@ -571,9 +604,16 @@ static void refused_memory_is_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(stored_cases_at_every_level), cmocka_unit_test(threads_do_not_matter),   cmocka_unit_test(long_sounds_are_pooled_as_a_whole),
-        cmocka_unit_test(memory_is_linear_and_kept),   cmocka_unit_test(weight_types_are_read),   cmocka_unit_test(wide_aggregation),
-        cmocka_unit_test(too_few_frames_are_refused),  cmocka_unit_test(bad_values_are_reported), cmocka_unit_test(bad_groups_are_refused),
+        cmocka_unit_test(stored_cases_at_every_level),
+        cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(long_sounds_are_pooled_as_a_whole),
+        cmocka_unit_test(memory_is_linear_and_kept),
+        cmocka_unit_test(weight_types_are_read),
+        cmocka_unit_test(wide_aggregation),
+        cmocka_unit_test(too_few_frames_are_refused),
+        cmocka_unit_test(a_run_can_be_cancelled),
+        cmocka_unit_test(bad_values_are_reported),
+        cmocka_unit_test(bad_groups_are_refused),
         cmocka_unit_test(refused_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

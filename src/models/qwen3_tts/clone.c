@@ -28,23 +28,24 @@ static parley_status check_samples(const float *pcm, size_t samples, parley_erro
     return PARLEY_OK;
 }
 
-static parley_status run_speaker(const tts_model *m, pl_compute *compute, const float *pcm, int64_t samples, const pl_tap *tap, float *vector,
-                                 parley_error *error)
+static parley_status run_speaker(const tts_model *m, pl_compute *compute, const float *pcm, int64_t samples, const parley_voice_options *options,
+                                 float *vector, parley_error *error)
 {
+    const pl_tap tap = {options->tap, options->tap_context};
+    const pl_stop stop = {options->cancelled, options->cancel_context};
     int64_t frames = pl_mel_frames(m->mel, samples), bands = m->config.speaker.mels;
     float *mel = pl_step_floats(compute, frames * bands);
     if (!mel)
         return pl_fail_memory(error, "a mel spectrum");
     PL_TRY(pl_mel_run(m->mel, m->env.pool, &compute->step, pcm, samples, mel, error));
-    pl_tap_floats(tap, "mel", mel, frames, bands);
-    return pl_speaker_run(compute, m->network.speaker, mel, frames, vector, tap, error);
+    pl_tap_floats(&tap, "mel", mel, frames, bands);
+    return pl_speaker_run(compute, m->network.speaker, mel, frames, vector, &stop, &tap, error);
 }
 
 parley_status pl_tts_voice_vector(const void *model, const float *pcm, size_t samples, const parley_voice_options *options, float *vector,
                                   parley_error *error)
 {
     const tts_model *m = model;
-    pl_tap tap = {options->tap, options->tap_context};
     pl_compute compute;
     if (!m->network.speaker)
         return pl_fail(error, PARLEY_STATE, "the model has no speaker encoder, or was opened without it");
@@ -53,7 +54,7 @@ parley_status pl_tts_voice_vector(const void *model, const float *pcm, size_t sa
     PL_TRY(check_samples(pcm, samples, error));
     parley_status status = pl_compute_open(&m->env.allocator, m->env.kernels, m->env.pool, false, &compute, error);
     if (status == PARLEY_OK)
-        status = run_speaker(m, &compute, pcm, (int64_t)samples, &tap, vector, error);
+        status = run_speaker(m, &compute, pcm, (int64_t)samples, options, vector, error);
     pl_compute_close(&compute);
     return status;
 }
@@ -62,7 +63,8 @@ parley_status pl_tts_codec_encode(const void *model, const float *pcm, size_t sa
                                   size_t *frames, parley_error *error)
 {
     const tts_model *m = model;
-    pl_tap tap = {options->tap, options->tap_context};
+    const pl_tap tap = {options->tap, options->tap_context};
+    const pl_stop stop = {options->cancelled, options->cancel_context};
     pl_compute compute;
     if (!m->network.encoder)
         return pl_fail(error, PARLEY_STATE, "the codec has no encoder, or the model was opened without it");
@@ -76,7 +78,7 @@ parley_status pl_tts_codec_encode(const void *model, const float *pcm, size_t sa
         return pl_fail_memory(error, "codes");
     parley_status status = pl_compute_open(&m->env.allocator, m->env.kernels, m->env.pool, false, &compute, error);
     if (status == PARLEY_OK)
-        status = pl_codec_encode(&compute, m->network.encoder, pcm, (int64_t)samples, *codes, NULL, &tap, error);
+        status = pl_codec_encode(&compute, m->network.encoder, pcm, (int64_t)samples, *codes, &stop, &tap, error);
     pl_compute_close(&compute);
     if (status != PARLEY_OK) {
         pl_release(&m->env.allocator, *codes, count, sizeof **codes);

@@ -9,7 +9,7 @@ enum {
     BITS = 256,
     DIGITS = BITS / 4,
     /* Bits that may differ. Bits of unrelated codebooks agree by chance: 128 +- 8 of 256 differ. Rounding turns a bit only where the two numbers
-     * nearly agree, 1 or 2 of 256 with q8_0 and some 10 with four bits. */
+     * nearly agree, hardly ever with q8_0, some 7 of 256 with q4_0. */
     MOST_DIFFERENT = BITS / 8
 };
 
