@@ -1,7 +1,7 @@
 #include "audio_in.h"
 
 #include "ffmpeg.h"
-#include "output.h"
+#include "inputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +109,7 @@ static parley_status read_open(const char *name, int fd, const parley_audio_opti
         return cli_fail(error, PARLEY_UNSUPPORTED, "\"%.300s\" is a directory, a sound file is expected", name);
     if (isatty(fd))
         return cli_fail(error, PARLEY_ARGUMENT, "%.300s is a terminal, a sound file is expected", name);
-    CLI_TRY(cli_output_spares(name, fd, error));
+    CLI_TRY(cli_input(name, fd, error));
     /* ffmpeg reads a regular file from its start: one that was read from before is like a pipe. */
     if (S_ISREG(is.st_mode) && lseek(fd, 0, SEEK_CUR) == 0)
         return read_regular(name, fd, options, audio, error);

@@ -1,5 +1,7 @@
 #include "buffer.h"
 
+#include "inputs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -71,6 +73,7 @@ void cli_buffer_free(cli_buffer *buffer)
 
 static parley_status read_descriptor(int fd, const char *path, const char *what, size_t limit, cli_buffer *bytes, parley_error *error)
 {
+    CLI_TRY(cli_input(path, fd, error));
     for (;;) {
         if (!cli_buffer_reserve(bytes, 65536))
             return cli_fail_memory(error);

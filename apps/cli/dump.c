@@ -1,5 +1,6 @@
 #include "dump.h"
 
+#include "inputs.h"
 #include "npy.h"
 #include "output.h"
 
@@ -96,6 +97,19 @@ void cli_dump_tap(void *context, const char *name, char type, const void *data, 
     cli_dump_add(dump, name, type, data, shape, rank);
 }
 
+/* Before the first is written. */
+static parley_status check_array(const char *directory, const cli_dump_array *array, parley_error *error)
+{
+    cli_buffer path = {0};
+    struct stat is;
+    cli_appendf(&path, "%s/%s.npy", directory, array->name);
+    parley_status status = path.failed ? cli_fail_memory(error) : PARLEY_OK;
+    if (status == PARLEY_OK && stat(path.data, &is) == 0)
+        status = cli_inputs_spared(path.data, &is, error);
+    cli_buffer_free(&path);
+    return status;
+}
+
 static parley_status write_array(const char *directory, const cli_dump_array *array, parley_error *error)
 {
     cli_buffer path = {0}, header = {0};
@@ -121,6 +135,8 @@ parley_status cli_dump_write(cli_dump *dump, parley_error *error)
         *error = dump->failure;
         return error->status;
     }
+    for (size_t i = 0; i < dump->count; i++)
+        CLI_TRY(check_array(dump->directory, &dump->arrays[i], error));
     for (size_t i = 0; i < dump->count; i++)
         CLI_TRY(write_array(dump->directory, &dump->arrays[i], error));
     return PARLEY_OK;

@@ -1,6 +1,7 @@
 #include "model_options.h"
 
 #include "default_model.h"
+#include "inputs.h"
 #include "notice.h"
 
 const char *const cli_cpu_choices[] = {"scalar", "avx2", "avx512", "avx512vnni", "neon", "dotprod", "i8mm", "best", NULL};
@@ -38,6 +39,10 @@ parley_status cli_open_model(const cli_model_fields *fields, parley_parts parts,
     cli_buffer path = {0};
     double start = cli_seconds();
     parley_status status = cli_model_path(fields->model.value, &path, error);
+    if (status == PARLEY_OK)
+        status = cli_input_model(path.data, error);
+    if (status == PARLEY_OK && options.codec_path)
+        status = cli_input_model(options.codec_path, error);
     if (status == PARLEY_OK)
         status = parley_model_open(path.data, &options, model, error);
     if (seconds)

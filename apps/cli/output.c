@@ -1,5 +1,7 @@
 #include "output.h"
 
+#include "inputs.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -142,6 +144,7 @@ static parley_status open_path(cli_output *output, const char *option, parley_er
         return cli_fail(error, PARLEY_IO, "cannot write \"%.300s\": it is a directory", output->path);
     if (output->exclusive)
         return cli_fail(error, PARLEY_IO, "\"%.300s\" exists and is not overwritten unless it is named with %s", output->path, option);
+    CLI_TRY(cli_inputs_spared(output->path, &is, error));
     if (S_ISREG(is.st_mode))
         return open_regular(output, &is, error);
     output->fd = open(output->path, O_WRONLY | O_NOCTTY | O_CLOEXEC);
@@ -226,18 +229,16 @@ static int put_in_place(const cli_output *output)
     return rename(output->temporary, output->path);
 }
 
-parley_status cli_output_spares(const char *input, int fd, parley_error *error)
+parley_status cli_outputs_check(parley_error *error)
 {
-    struct stat is, at;
-    const cli_output *found = NULL;
-    if (fstat(fd, &is) != 0 || !S_ISREG(is.st_mode))
-        return PARLEY_OK;
+    struct stat is;
+    parley_status status = PARLEY_OK;
     pthread_mutex_lock(&open_lock);
-    for (const cli_output *o = open_outputs; o && !found; o = o->next)
-        if (stat(o->path, &at) == 0 && at.st_dev == is.st_dev && at.st_ino == is.st_ino)
-            found = o;
+    for (const cli_output *o = open_outputs; o && status == PARLEY_OK; o = o->next)
+        if (stat(o->path, &is) == 0)
+            status = cli_inputs_spared(o->path, &is, error);
     pthread_mutex_unlock(&open_lock);
-    return found ? cli_fail(error, PARLEY_ARGUMENT, "\"%.300s\" is read and would be overwritten", input) : PARLEY_OK;
+    return status;
 }
 
 parley_status cli_output_commit(cli_output *output, parley_error *error)

@@ -19,14 +19,15 @@ typedef struct cli_output {
 /* Whether `path` means standard output. */
 bool cli_is_stdout(const char *path);
 
-/* Opens for writing, so that an output which cannot be written is known before the work. With `exclusive` an existing file is an error that names
- * `option`. The structure must stay where it is until it is committed or discarded. Errors: IO, ARGUMENT, MEMORY. */
+/* Opens for writing, so that an output which cannot be written is known before the work. A file that is read (inputs.h) is not replaced. With
+ * `exclusive` an existing file is an error that names `option`. The structure must stay where it is until it is committed or discarded. Errors: IO,
+ * ARGUMENT, MEMORY. */
 parley_status cli_output_open(cli_output *output, const char *path, bool exclusive, const char *option, parley_error *error);
 parley_status cli_output_write(cli_output *output, const void *bytes, size_t size, parley_error *error);
 /* Overwrites bytes of a regular file. */
 parley_status cli_output_patch(cli_output *output, uint64_t offset, const void *bytes, size_t size, parley_error *error);
-/* Fails when one of the open outputs will take the place of the file that `fd` reads, whatever the two are called. Errors: ARGUMENT. */
-parley_status cli_output_spares(const char *input, int fd, parley_error *error);
+/* Fails when one of the open outputs will take the place of a file that is read (inputs.h). Errors: ARGUMENT. */
+parley_status cli_outputs_check(parley_error *error);
 /* Puts the file under its final name and closes it; on failure nothing stays. */
 parley_status cli_output_commit(cli_output *output, parley_error *error);
 /* Closes and removes what is not committed. Any number of calls. */

@@ -1,6 +1,7 @@
 #include "sound_stream.h"
 
 #include "bytes.h"
+#include "inputs.h"
 #include "signals.h"
 
 #include <errno.h>
@@ -144,7 +145,7 @@ static parley_status open_descriptor(cli_sound_stream *s, const char *path, parl
         return cli_fail(error, PARLEY_UNSUPPORTED, "\"%.300s\" is a directory, a sound file is expected", s->name);
     if (isatty(s->fd))
         return cli_fail(error, PARLEY_ARGUMENT, "%.300s is a terminal, a sound file is expected", s->name);
-    return PARLEY_OK;
+    return cli_input(s->name, s->fd, error);
 }
 
 static parley_status open_sound(cli_sound_stream *s, const char *path, const parley_audio_options *options, parley_error *error)

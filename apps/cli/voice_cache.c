@@ -1,6 +1,7 @@
 #include "voice_cache.h"
 
 #include "folders.h"
+#include "model_files.h"
 #include "notice.h"
 #include "output.h"
 #include "voice_store.h"
@@ -21,67 +22,21 @@ static const char ending[] = ".voice";
 /* ------------------------------------------------------------------ key */
 
 /* A file's stamp: another model under the same path is another key, the same one under another path is not. */
-static void stamp(const char *folder, const char *name, cli_buffer *list)
+static void stamp(void *context, const char *path, const char *name, const struct stat *is)
 {
-    cli_buffer path = {0};
-    struct stat is;
-    cli_appendf(&path, "%s/%s", folder, name);
-    if (!path.failed && stat(path.data, &is) == 0 && S_ISREG(is.st_mode))
-        cli_appendf(list, "%s %llu %llu %lld %lld.%09ld\n", name, (unsigned long long)is.st_dev, (unsigned long long)is.st_ino, (long long)is.st_size,
-                    (long long)is.st_mtim.tv_sec, is.st_mtim.tv_nsec);
-    cli_buffer_free(&path);
+    (void)path;
+    cli_appendf(context, "%s %llu %llu %lld %lld.%09ld\n", name, (unsigned long long)is->st_dev, (unsigned long long)is->st_ino,
+                (long long)is->st_size, (long long)is->st_mtim.tv_sec, is->st_mtim.tv_nsec);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Regular files of a folder in the order of their names; `end` NULL: all. */
-static void stamp_folder(const char *folder, const char *end, cli_buffer *list)
-{
-    cli_names names = {0};
-    DIR *directory = opendir(folder);
-    if (!directory)
-        return;
-    for (struct dirent *entry; (entry = readdir(directory)) && !list->failed;) {
-        if (end && !cli_ends_with(entry->d_name, end))
-            continue;
-        char **grown = realloc(names.names, (names.count + 1) * sizeof *grown), *name = strdup(entry->d_name);
-        list->failed = !grown || !name;
-        if (grown)
-            names.names = grown;
-        if (grown && name)
-            names.names[names.count++] = name;
-        else
-            free(name);
-    }
-    closedir(directory);
-    if (names.count)
-        qsort(names.names, names.count, sizeof *names.names, by_name);
-    for (size_t i = 0; i < names.count; i++)
-        stamp(folder, names.names[i], list);
-    cli_names_free(&names);
-}
-
-/* A directory with its codec's, or a GGUF file with those beside it, of which the loader may take some. */
-static void stamp_model(const char *path, cli_buffer *list)
+/* Of a file also its name: those beside it are stamped, too. */
+static parley_status stamp_model(const char *path, cli_buffer *list, parley_error *error)
 {
     struct stat is;
-    cli_buffer folder = {0};
     const char *slash = strrchr(path, '/');
-    if (stat(path, &is) == 0 && S_ISDIR(is.st_mode)) {
-        stamp_folder(path, NULL, list);
-        cli_appendf(&folder, "%s/speech_tokenizer", path);
-        if (!folder.failed)
-            stamp_folder(folder.data, NULL, list);
-    } else {
-        cli_appendf(&folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+    if (stat(path, &is) != 0 || !S_ISDIR(is.st_mode))
         cli_appendf(list, "%s\n", slash ? slash + 1 : path);
-        if (!folder.failed)
-            stamp_folder(folder.data, ".gguf", list);
-    }
-    cli_buffer_free(&folder);
+    return cli_each_model_file(path, stamp, list, error);
 }
 
 parley_status cli_voice_cache_key(const cli_voice_source *source, char key[PARLEY_VOICE_HASH_TEXT], parley_error *error)
@@ -92,14 +47,15 @@ parley_status cli_voice_cache_key(const cli_voice_source *source, char key[PARLE
     parley_voice_hash(source->pcm, source->samples * sizeof *source->pcm, sound);
     cli_appendf(&text, "parley %s\nsound %s\nmodel %s %s\nlevel %s\nsilence %zu\ncodes %d\n", parley_version(), sound, source->info->identity,
                 source->info->codec_identity, model->cpu.given ? cli_cpu_choices[model->cpu.value] : "best", source->silence, (int)source->codes);
-    stamp_model(source->model_path, &text);
-    if (model->codec.given)
-        stamp_model(model->codec.value, &text);
-    if (!text.failed)
+    parley_status status = stamp_model(source->model_path, &text, error);
+    if (status == PARLEY_OK && model->codec.given)
+        status = stamp_model(model->codec.value, &text, error);
+    if (status == PARLEY_OK && text.failed)
+        status = cli_fail_memory(error);
+    if (status == PARLEY_OK)
         parley_voice_hash(text.data, text.size, key);
-    bool failed = text.failed;
     cli_buffer_free(&text);
-    return failed ? cli_fail_memory(error) : PARLEY_OK;
+    return status;
 }
 
 /* ------------------------------------------------------------------ the directory */
@@ -130,21 +86,26 @@ static bool cache_path(const char *key, cli_buffer *folder, cli_buffer *path)
     return !path->failed;
 }
 
+static bool fits(const parley_voice *voice, const char *key, const parley_info *info, bool codes)
+{
+    return !strcmp(voice->name, key) && !strcmp(voice->model, info->identity) && (voice->codes != NULL) == codes
+           && !strcmp(voice->codec, codes ? info->codec_identity : "");
+}
+
+/* What cannot be used is removed: another one takes its place. */
 parley_voice *cli_voice_cache_get(const char *key, const parley_info *info, bool codes)
 {
     cli_buffer folder = {0}, path = {0};
     parley_voice *voice = NULL;
     parley_error error = {0};
     struct stat is;
-    if (cache_path(key, &folder, &path) && lstat(path.data, &is) == 0 && S_ISREG(is.st_mode) && private_folder(folder.data, &error) == PARLEY_OK
-        && cli_voice_load(path.data, &voice, &error) == PARLEY_OK) {
-        bool fits = !strcmp(voice->name, key) && !strcmp(voice->model, info->identity) && (voice->codes != NULL) == codes
-                    && !strcmp(voice->codec, codes ? info->codec_identity : "");
-        if (!fits) {
+    if (cache_path(key, &folder, &path) && lstat(path.data, &is) == 0 && S_ISREG(is.st_mode) && private_folder(folder.data, &error) == PARLEY_OK) {
+        if (cli_voice_load(path.data, &voice, &error) == PARLEY_OK && fits(voice, key, info, codes)) {
+            utimensat(AT_FDCWD, path.data, NULL, 0); /* used just now: the last to be removed */
+        } else {
             parley_voice_free(voice);
             voice = NULL;
-        } else {
-            utimensat(AT_FDCWD, path.data, NULL, 0); /* used just now: the last to be removed */
+            unlink(path.data);
         }
     }
     cli_buffer_free(&folder);

@@ -529,6 +529,61 @@ def recording_as_output(w):
     equal("left behind", [n for n in os.listdir(w.here) if n.startswith(".parley")], [])
 
 
+def read_and_written(w):
+    """No file that is read is written over by what is made of it: texts, codes, vectors, voices, models."""
+    w.run("voice", "make", w.short, "-m", w.base, "--text", "At home.", "-o", "a.voice")
+    w.run("voice", "export", "a.voice", "-o", "a.spk")
+    w.run("voice", "vector", w.short, "-m", w.base, "-o", "x.npy")
+    w.run("codec", "encode", w.short, "-m", w.base, "-o", "c.npy")
+    write(w.at("t.txt"), b"Hello there.\n")
+    write(w.at("w.wav"), wav_bytes(w.samples))
+    write(w.at("u.json"), b'["a", "b"]')
+    write(w.at("jobs.jsonl"), b'{"text": "Hello."}\n')
+    shutil.copytree(w.base, w.at("model"))
+    subprocess.run(["chmod", "-R", "u+w", w.at("model")], check=True)
+    os.symlink("model/model.safetensors", w.at("link.wav"))
+    os.link(w.at("t.txt"), w.at("hard.txt"))
+    say, codec = ["say", "-m", "model", "--greedy", "--max-frames", "2"], ["codec", "decode", "-m", "model"]
+    asr = ["-m", os.path.join(os.path.dirname(w.base), "asr_a")]
+    aligner = ["-m", os.path.join(os.path.dirname(w.base), "align_a")]
+    cases = [
+        ("t.txt", [*say, "-f", "t.txt", "-o", "t.txt"]), ("t.txt", [*say, "-f", "t.txt", "-o", "hard.txt"]),
+        ("t.txt", [*say, "-f", "t.txt", "-o", "o.wav", "--json", "t.txt"]),
+        ("t.txt", [*say, "--clone", "w.wav", "--ref-text-file", "t.txt", "-o", "t.txt", TEXT]),
+        ("a.voice", [*say, "--voice", "a.voice", "-o", "a.voice", TEXT]), ("x.npy", [*say, "--xvector", "x.npy", "-o", "x.npy", TEXT]),
+        ("c.npy", [*say, "--xvector", "x.npy", "--ref-codes", "c.npy", "--ref-text", "At home.", "-o", "o.wav", "--codes", "c.npy", TEXT]),
+        ("c.npy", [*say, "--teacher", "c.npy", "-o", "o.wav", "--codes", "c.npy", TEXT]),
+        ("jobs.jsonl", [*say, "--jobs", "jobs.jsonl", "--output-dir", "d", "--json", "jobs.jsonl"]),
+        ("model/model.safetensors", [*say, "-o", "link.wav", TEXT]), ("model/config.json", [*say, "-o", "o.wav", "--json", "model/config.json", TEXT]),
+        ("model/speech_tokenizer/model.safetensors", [*say, "-o", "model/speech_tokenizer/model.safetensors", TEXT]),
+        ("model/config.json", ["say", "-m", w.base, "--codec", "model", "-o", "model/config.json", TEXT]),
+        ("c.npy", [*codec, "c.npy", "-o", "c.npy"]), ("c.npy", [*codec, "a.json", "--ref-codes", "c.npy", "-o", "c.npy"]),
+        ("model/config.json", [*codec, "c.npy", "-o", "model/config.json"]),
+        ("model/config.json", ["codec", "encode", "-m", "model", "w.wav", "-o", "model/config.json"]),
+        ("model/config.json", ["voice", "vector", "-m", "model", "w.wav", "-o", "model/config.json"]),
+        ("model/config.json", ["voice", "make", "-m", "model", "w.wav", "-o", "model/config.json"]),
+        ("t.txt", ["voice", "make", "-m", "model", "w.wav", "--text-file", "t.txt", "-o", "t.txt"]),
+        ("a.spk", ["voice", "import", "-m", "model", "a.spk", "-o", "a.spk"]),
+        ("a.rvq", ["voice", "import", "-m", "model", "a.spk", "a.rvq", "--text-file", "t.txt", "-o", "a.rvq"]),
+        ("t.txt", ["hear", *asr, "--context-file", "t.txt", "w.wav", "-o", "t.txt"]), ("w.wav", ["hear", *asr, "w.wav", "-o", "w.wav"]),
+        ("w.wav", ["hear", *asr, "--stream", "w.wav", "-o", "w.wav"]), ("t.txt", ["align", *aligner, "--text-file", "t.txt", "w.wav", "-o", "t.txt"]),
+        ("w.wav", ["align", *aligner, "--text", "x", "w.wav", "-o", "w.wav"]), ("u.json", ["align", *aligner, "--units", "u.json", "w.wav", "-o", "u.json"]),
+        ("model/config.json", ["bench", "-m", "model", "--runs", "1", "--json", "model/config.json"]),
+    ]
+    os.mkdir(w.at("dumped"))
+    write(w.at("dumped/x_vector.npy"), read(w.at("x.npy")))
+    cases.append(("dumped/x_vector.npy", [*say, "--xvector", "dumped/x_vector.npy", "--dump", "dumped", "-o", "o.wav", TEXT]))
+    write(w.at("a.json"), json.dumps([[1] * 16] * 2).encode())
+    os.symlink(w.at("a.spk"), w.at("b.spk"))
+    before = {os.path.join(d, f): read(os.path.join(d, f)) for d, _, files in os.walk(w.here) for f in files}
+    for name, args in cases:
+        w.run(*args, code=ARGUMENT, says=[name, "overwritten"])
+    after = {os.path.join(d, f): read(os.path.join(d, f)) for d, _, files in os.walk(w.here) for f in files}
+    equal("files", [n for n in after if before.get(n) != after[n]] + [n for n in before if n not in after], [])
+    w.run("say", *say[1:], "-o", "t2.txt", "-", stdin=b"Hello.")
+    w.run("say", *say[1:], "-f", "t.txt", "-o", "t2.txt")               # one that is not read is replaced as ever
+
+
 def maps_model(pid):
     try:
         with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
@@ -626,7 +681,7 @@ def jobs(w):
 
 
 CASES = {f.__name__: f for f in (sample_types, make_and_use, directory, names, cache, cache_stays_out, cache_damaged, cache_open_to_others, cache_limit,
-                                 unwritable, exchange, other_models, dialects, codecs, older_voice, damaged_voice, bad_sound, recording_as_output, cancelled, transcripts, options, encode, jobs)}
+                                 unwritable, exchange, other_models, dialects, codecs, older_voice, damaged_voice, bad_sound, recording_as_output, read_and_written, cancelled, transcripts, options, encode, jobs)}
 
 
 def main():
