@@ -56,7 +56,7 @@ static void walk_key(void *context, pl_gguf_text rest, const char *key)
     bool took[6] = {pl_gguf_int(c, key, &whole, &s[0], &error), pl_gguf_float(c, key, &real, &s[1], &error),
                     pl_gguf_bool(c, key, &flag, &s[2], &error), pl_gguf_string(c, key, &text, &s[3], &error)};
     walk_text(w, text);
-    took[4] = pl_gguf_ints(c, key, &numbers, &n, &w->arena, &s[4], &error);
+    took[4] = pl_gguf_ints(c, key, 1 << 20, &numbers, &n, &w->arena, &s[4], &error);
     for (size_t i = 0; took[4] && i < n; i++)
         w->sum += (uint64_t)numbers[i];
     took[5] = pl_gguf_strings(c, key, &texts, &n, &w->arena, &s[5], &error);

@@ -33,22 +33,6 @@ bool cli_is_silence(const parley_audio *audio)
     return i == audio->count;
 }
 
-parley_status cli_reference_text(const char *option, const char *text, const char *file, cli_buffer *transcript, parley_error *error)
-{
-    if (!text && !file)
-        return PARLEY_OK;
-    if (text && file)
-        return cli_fail(error, PARLEY_ARGUMENT, "%s and %s-file exclude each other", option, option);
-    CLI_TRY(cli_text_input(text, file, transcript, error));
-    if (!transcript->data || strspn(transcript->data, " \t\r\n") == transcript->size)
-        return cli_fail(error, PARLEY_ARGUMENT, "%s%s: the transcript is empty", option, file ? "-file" : "");
-    if (memchr(transcript->data, 0, transcript->size))
-        return cli_fail(error, PARLEY_FORMAT, "%s%s: the transcript holds a NUL", option, file ? "-file" : "");
-    return PARLEY_OK;
-}
-
-/* ------------------------------------------------------------------ remarks */
-
 static uint32_t code_point(const unsigned char **at)
 {
     const unsigned char *s = *at;
@@ -60,6 +44,40 @@ static uint32_t code_point(const unsigned char **at)
         (*at)++;
     return point;
 }
+
+/* Unicode's White_Space, and characters of no width. */
+static bool is_blank(const char *text)
+{
+    static const struct {
+        uint32_t first, last;
+    } spaces[] = {{0x09, 0x0D},     {0x20, 0x20},     {0x85, 0x85},     {0xA0, 0xA0},     {0x1680, 0x1680}, {0x2000, 0x200D},
+                  {0x2028, 0x2029}, {0x202F, 0x202F}, {0x205F, 0x2060}, {0x3000, 0x3000}, {0xFEFF, 0xFEFF}};
+    for (const unsigned char *at = (const unsigned char *)text; *at;) {
+        uint32_t point = code_point(&at);
+        size_t i = 0;
+        while (i < CLI_COUNT(spaces) && (point < spaces[i].first || point > spaces[i].last))
+            i++;
+        if (i == CLI_COUNT(spaces))
+            return false;
+    }
+    return true;
+}
+
+parley_status cli_reference_text(const char *option, const char *text, const char *file, cli_buffer *transcript, parley_error *error)
+{
+    if (!text && !file)
+        return PARLEY_OK;
+    if (text && file)
+        return cli_fail(error, PARLEY_ARGUMENT, "%s and %s-file exclude each other", option, option);
+    CLI_TRY(cli_text_input(text, file, transcript, error));
+    if (transcript->data && memchr(transcript->data, 0, transcript->size))
+        return cli_fail(error, PARLEY_FORMAT, "%s%s: the transcript holds a NUL", option, file ? "-file" : "");
+    if (!transcript->data || is_blank(transcript->data))
+        return cli_fail(error, PARLEY_ARGUMENT, "%s%s: the transcript is empty", option, file ? "-file" : "");
+    return PARLEY_OK;
+}
+
+/* ------------------------------------------------------------------ remarks */
 
 /* Chinese and Japanese characters and Korean syllables, of which fewer are spoken in a second. */
 static bool is_wide(uint32_t point)
@@ -79,6 +97,18 @@ static void warn_of_length(const char *reference, const char *text, double secon
     if (rate < least || rate > most)
         cli_notice("warning: the transcript (%zu characters) hardly is what \"%.200s\" says (%.2f s): %.1f characters a second, usual are %g to %g",
                    count, reference, seconds, rate, least, most);
+}
+
+/* What a voice may not be called or say, before minutes of encoding and not behind them. */
+static parley_status check_texts(const cli_clone_request *r, parley_error *error)
+{
+    const float nothing = 0.0f;
+    const parley_voice voice = {.name = r->name, .text = r->text, .vector = &nothing, .vector_length = 1};
+    void *bytes = NULL;
+    size_t size = 0;
+    CLI_TRY(parley_voice_write(&voice, &bytes, &size, error));
+    parley_voice_bytes_free(bytes, size);
+    return PARLEY_OK;
 }
 
 static parley_status check_sound(const cli_clone_request *r, const parley_audio *audio, parley_error *error)
@@ -238,6 +268,7 @@ parley_status cli_clone_run(const cli_clone_request *request, cli_clone *clone, 
     parley_audio audio = {.samples = NULL};
     double start = cli_seconds();
     *clone = (cli_clone){.voice = NULL};
+    CLI_TRY(check_texts(request, error));
     CLI_TRY(cli_read_sound(request->reference, request->sound, &audio, error));
     parley_status status = check_sound(request, &audio, error);
     cli_signals_graceful(true);

@@ -81,9 +81,9 @@ static parley_status gguf_items(const pl_values *from, const pl_value_row *row, 
     parley_status status;
     int64_t *items;
     size_t count;
-    if (!pl_gguf_ints(place, key, &items, &count, from->arena, &status, from->error))
+    if (!pl_gguf_ints(place, key, PL_MAX_VALUES, &items, &count, from->arena, &status, from->error))
         return status;
-    if (count < 1 || count > PL_MAX_VALUES)
+    if (count < 1)
         return unexpected(from, row, key);
     memcpy(out->items, items, count * sizeof *items);
     out->n_items = count;

@@ -86,7 +86,7 @@ static parley_status read_types(arrays *a)
     static const char key[] = "tokenizer.ggml.token_type";
     parley_status status;
     size_t count;
-    if (!pl_gguf_ints(a->container, key, &a->types, &count, a->arena, &status, a->error))
+    if (!pl_gguf_ints(a->container, key, a->vocabulary.n_tokens, &a->types, &count, a->arena, &status, a->error))
         return status;
     if (count != a->vocabulary.n_tokens)
         return pl_fail(a->error, PARLEY_FORMAT, "%s: '%s' has %zu items, but there are %zu tokens", a->where, key, count, a->vocabulary.n_tokens);

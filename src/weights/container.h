@@ -71,9 +71,9 @@ bool pl_gguf_float(const pl_container *container, const char *key, double *value
 bool pl_gguf_bool(const pl_container *container, const char *key, bool *value, parley_status *status, parley_error *error);
 bool pl_gguf_string(const pl_container *container, const char *key, pl_gguf_text *value, parley_status *status, parley_error *error);
 
-/* Arrays: count, then elements. Strings are found in order: an iterator, since they lie one behind the other. */
-bool pl_gguf_ints(const pl_container *container, const char *key, int64_t **values, size_t *count, pl_arena *arena, parley_status *status,
-                  parley_error *error);
+/* Arrays, copied into `arena`. More than `most` integers are FORMAT: eight bytes each may be eight times what they take in the file. */
+bool pl_gguf_ints(const pl_container *container, const char *key, size_t most, int64_t **values, size_t *count, pl_arena *arena,
+                  parley_status *status, parley_error *error);
 bool pl_gguf_strings(const pl_container *container, const char *key, pl_gguf_text **values, size_t *count, pl_arena *arena, parley_status *status,
                      parley_error *error);
 

@@ -162,8 +162,8 @@ bool pl_gguf_string(const pl_container *container, const char *key, pl_gguf_text
 
 /* ------------------------------------------------------------------ arrays */
 
-bool pl_gguf_ints(const pl_container *container, const char *key, int64_t **values, size_t *count, pl_arena *arena, parley_status *status,
-                  parley_error *error)
+bool pl_gguf_ints(const pl_container *container, const char *key, size_t most, int64_t **values, size_t *count, pl_arena *arena,
+                  parley_status *status, parley_error *error)
 {
     *status = PARLEY_OK;
     const pl_gguf_value *v = find(container, key);
@@ -171,6 +171,11 @@ bool pl_gguf_ints(const pl_container *container, const char *key, int64_t **valu
         return false;
     if (v->type != PL_GGUF_ARRAY || v->item >= PL_GGUF_TYPES || !kinds[v->item].integer)
         return wrong_kind(container, v, "an array of integers", status, error);
+    if (v->count > most) {
+        *status = pl_fail_at(error, PARLEY_FORMAT, v->position, "%s: key '%.*s' has %" PRIu64 " items, at most %zu are expected", container->file,
+                             pl_excerpt(v->key), v->key, v->count, most);
+        return false;
+    }
     size_t n = (size_t)v->count;
     int64_t *numbers = PL_NEW_ARRAY(arena, int64_t, n);
     if (!numbers) {

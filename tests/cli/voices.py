@@ -624,7 +624,17 @@ def transcripts(w):
     equal("from a file", w.say("--clone", w.short, "--ref-text-file", "text.txt"), w.clone())
     write(w.at("blank.txt"), b" \n")
     write(w.at("latin1.txt"), b"caf\xe9\n")
+    write(w.at("wide.txt"), "\u3000\u00a0\u2003\ufeff \n".encode())
     w.say("--clone", w.short, "--ref-text-file", "blank.txt", code=ARGUMENT, says="empty")
+    for option in (["--text-file", "wide.txt"], ["--text-file", "blank.txt"], ["--text", ""], ["--text", " \t"], ["--text", "\u3000\u2028"]):
+        w.run("voice", "make", w.short, "-m", w.base, *option, "-o", "none.voice", code=ARGUMENT, says="empty")
+    for name in ("", " "):
+        w.run("voice", "make", w.short, "-m", w.base, "--name", name, "-o", "none.voice", code=ARGUMENT, says="no name of a voice")
+        w.run("voice", "import", "-m", w.base, "x.spk", "--name", name, "-o", "none.voice", code=ARGUMENT, says="no name of a voice")
+    w.run("voice", "make", w.short, "-m", w.base, "--text-file", "latin1.txt", "-o", "none.voice", code=ARGUMENT, says="UTF-8")
+    w.run("voice", "make", "not read yet", "-m", w.base, "--text-file", "latin1.txt", "-o", "none.voice", code=ARGUMENT, says="UTF-8")
+    write(w.at("endless.txt"), b"a" * ((1 << 20) + 1))
+    w.run("voice", "make", w.short, "-m", w.base, "--text-file", "endless.txt", "-o", "none.voice", code=ARGUMENT, says=["transcript", "1048576"])
     w.say("--clone", w.short, "--ref-text", "", code=ARGUMENT, says="empty")
     w.say("--clone", w.short, "--no-cache", "--ref-text-file", "latin1.txt", code=ARGUMENT, says="UTF-8")
     w.say("--clone", w.short, "--clone-mode", "icl", code=ARGUMENT, says="--ref-text")

@@ -391,7 +391,7 @@ static void test_gguf_arrays(void **state)
     pl_gguf_text *texts;
     size_t n;
     pl_arena_init(&arena, NULL, 4096);
-    assert_true(pl_gguf_ints(c, "qwen3-tts.codec.speaker_ids", &ids, &n, &arena, &status, &error));
+    assert_true(pl_gguf_ints(c, "qwen3-tts.codec.speaker_ids", 5, &ids, &n, &arena, &status, &error));
     assert_int_equal(n, 5);
     assert_int_equal(ids[0], 0x43A);
     assert_int_equal(ids[4], 0x37E);
@@ -409,7 +409,12 @@ static void test_gguf_arrays(void **state)
     expect_text(texts[0], "\xc4\xa0 \xc4\xa0");
     assert_false(pl_gguf_strings(c, "tokenizer.ggml.token_type", &texts, &n, &arena, &status, &error));
     assert_int_equal(status, PARLEY_FORMAT);
-    assert_false(pl_gguf_ints(c, "tokenizer.ggml.merges", &ids, &n, &arena, &status, &error));
+    size_t used = arena.used;
+    assert_false(pl_gguf_ints(c, "qwen3-tts.codec.speaker_ids", 4, &ids, &n, &arena, &status, &error));
+    assert_int_equal(status, PARLEY_FORMAT);
+    assert_non_null(strstr(error.text, "5 items, at most 4"));
+    assert_int_equal(arena.used, used);
+    assert_false(pl_gguf_ints(c, "tokenizer.ggml.merges", 9, &ids, &n, &arena, &status, &error));
     assert_int_equal(status, PARLEY_FORMAT);
     pl_arena_free(&arena);
     close_model(&m);

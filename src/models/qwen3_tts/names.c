@@ -100,7 +100,7 @@ static parley_status array_ids(const pl_values *from, const char *names_key, con
     PL_TRY(texts(from, names_key, SIZE_MAX, &names, &n));
     if (!names)
         return PARLEY_OK;
-    if (!pl_gguf_ints(from->places[0], ids_key, &ids, &n_ids, from->arena, &status, from->error) && status != PARLEY_OK)
+    if (!pl_gguf_ints(from->places[0], ids_key, n, &ids, &n_ids, from->arena, &status, from->error) && status != PARLEY_OK)
         return status;
     if (n != n_ids)
         return pl_fail(from->error, PARLEY_FORMAT, "%s: '%s' has %zu items but '%s' %zu", from->where, names_key, n, ids_key, n_ids);
