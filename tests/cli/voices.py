@@ -7,9 +7,13 @@ GOLDEN holds models/tts_a_base and tts_b_base (Base) and tts_ref/short.wav; SMAL
 folder, with a home of its own. Exit status 0 when all pass.
 """
 import argparse
+import ctypes
+import ctypes.util
 import hashlib
 import json
+import math
 import os
+import random
 import re
 import shutil
 import signal
@@ -164,6 +168,109 @@ def sample_types(w):
         equal(name + " from a pipe", read(w.at("v.npy")), first)
     if len(first) != 128 + 4 * 32:
         raise Fail(f"{len(first)} bytes of vector")
+
+
+class SndInfo(ctypes.Structure):
+    _fields_ = [("frames", ctypes.c_int64)] + [(n, ctypes.c_int) for n in ("samplerate", "channels", "format", "sections", "seekable")]
+
+
+def sound_file(path, form, values, rate=RATE):
+    """A file of libsndfile's format `form`, from values in -1..1 or, for whole-number formats, from integers of 32 bits. `values`: a list a channel."""
+    lib = ctypes.CDLL(ctypes.util.find_library("sndfile") or "libsndfile.so.1")
+    lib.sf_open.restype, lib.sf_open.argtypes = ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_int, ctypes.POINTER(SndInfo)]
+    info = SndInfo(samplerate=rate, channels=len(values), format=form)
+    file = lib.sf_open(path.encode(), 0x20, ctypes.byref(info))
+    if not file:
+        return False
+    kind, write_frames = (ctypes.c_int, lib.sf_writef_int) if isinstance(values[0][0], int) else (ctypes.c_double, lib.sf_writef_double)
+    write_frames.restype, write_frames.argtypes = ctypes.c_int64, [ctypes.c_void_p, ctypes.POINTER(kind), ctypes.c_int64]
+    flat = [v for frame in zip(*values) for v in frame]
+    wrote = write_frames(file, (kind * len(flat))(*flat), len(values[0]))
+    lib.sf_close.argtypes = [ctypes.c_void_p]
+    lib.sf_close(file)
+    equal(path + ": frames written", wrote, len(values[0]))
+    return True
+
+
+def vector_of(w, path, *options):
+    w.run("voice", "vector", "-m", w.base, *options, path, "-o", "v.npy", "-q")
+    return read(w.at("v.npy"))
+
+
+def single(value):
+    return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
+def every_sample_type(w):
+    """24 kHz in every sample type and several channel counts: bit for bit the vector of the same values as mono float32."""
+    wav, aiff, au, flac, caf = 0x010000, 0x020000, 0x030000, 0x170000, 0x180000
+    s8, s16, s24, s32, u8, f32, f64 = range(1, 8)
+    alac16, alac20, alac24, alac32 = range(0x70, 0x74)
+    whole = [(wav, u8, 8), (wav, s16, 16), (wav, s24, 24), (wav, s32, 32), (au, s8, 8), (au, s16, 16), (au, s24, 24), (au, s32, 32), (aiff, s8, 8),
+             (aiff, s16, 16), (aiff, s24, 24), (aiff, s32, 32), (flac, s8, 8), (flac, s16, 16), (flac, s24, 24), (caf, alac16, 16), (caf, alac20, 20),
+             (caf, alac24, 24), (caf, alac32, 32)]
+    real = [(wav, f32), (wav, f64), (au, f32), (au, f64), (aiff, f32), (aiff, f64), (caf, f32), (caf, f64)]
+    noise = random.Random(5)
+    n = 6000
+    tone = [0.6 * math.sin(0.05 * i + 3 * math.sin(0.001 * i)) + 0.1 * noise.uniform(-1, 1) for i in range(n)]
+    expected, tried = {}, 0
+    for bits in (8, 16, 20, 24, 32):
+        steps = [int(x * (1 << 31)) >> (32 - bits) << (32 - bits) for x in tone]
+        write(w.at("float"), float_wav([s / (1 << 31) for s in steps]))         # what float32 cannot hold of 32 bits is rounded here as there
+        expected[bits] = (steps, vector_of(w, "float"))
+    equal("vectors that differ", len({v for _, v in expected.values()}), 5)
+    for container, subtype, bits in whole:
+        steps, vector = expected[bits]
+        for channels in (1, 2 + tried % 7):
+            if sound_file(w.at("sound"), container | subtype, [steps] * channels):
+                tried += 1
+                equal(f"{container:x} {subtype:x}, {bits} bits, {channels} channels", vector_of(w, "sound"), vector)
+    for container, subtype in real:
+        for bits in (24, 32):
+            steps, vector = expected[bits]
+            for channels in (1, 2 + tried % 7):
+                values = [single(s / (1 << 31)) for s in steps]
+                if sound_file(w.at("sound"), container | subtype, [values] * channels):
+                    tried += 1
+                    equal(f"{container:x} {subtype:x}, {channels} channels", vector_of(w, "sound"), vector)
+    if tried < 60:
+        raise Fail(f"only {tried} files were tried")
+    # channels that differ: their mean; 255 of them at most
+    left, right = [single(0.5 * x) for x in tone], [single(0.25 * x) for x in reversed(tone)]
+    write(w.at("float"), float_wav([(a + b) / 2 for a, b in zip(left, right)]))
+    sound_file(w.at("sound"), wav | f32, [left, right])
+    equal("two that differ", vector_of(w, "sound"), vector_of(w, "float"))
+    steps, vector = expected[16]
+    sound_file(w.at("sound"), wav | s16, [steps[:3000]] * 255)
+    write(w.at("float"), float_wav([s / (1 << 31) for s in steps[:3000]]))
+    equal("255 channels", vector_of(w, "sound"), vector_of(w, "float"))
+    loud = [single(3 * x) for x in tone]
+    write(w.at("float"), float_wav(loud))
+    sound_file(w.at("sound"), au | f64, [loud] * 2)
+    equal("beyond 1", vector_of(w, "sound"), vector_of(w, "float"))
+
+
+def other_rates(w):
+    """One sound, written down at several rates, has one vector but for what the resampler changes."""
+    def sound(rate):        # four seconds of tones that every rate holds, swelling and fading, so that no edge rings
+        return [0.2 * (1 - math.cos(2 * math.pi * i / (4 * rate))) * sum(math.sin(2 * math.pi * f * i / rate + f) for f in (110, 470, 1210, 2300, 3100)) / 3
+                for i in range(4 * rate)]
+
+    def numbers(data):
+        return struct.unpack("<32f", data[-128:])
+
+    write(w.at("sound"), float_wav(sound(RATE)))
+    own = numbers(vector_of(w, "sound"))
+    write(w.at("sound"), float_wav([x for x in sound(RATE)][RATE // 2:]))
+    far = max(abs(a - b) for a, b in zip(own, numbers(vector_of(w, "sound"))))
+    size = max(abs(a) for a in own)
+    worst = 0.0
+    for rate in (8000, 11025, 16000, 22050, 32000, 44100, 48000, 96000, 192000):
+        write(w.at("sound"), float_wav(sound(rate), rate))
+        apart = max(abs(a - b) for a, b in zip(own, numbers(vector_of(w, "sound"))))
+        worst = max(worst, apart)
+    if not 0 < worst < 1e-5 * size < far / 100:     # measured: 2e-6 of 3.3; a piece of the sound is 0.06 off
+        raise Fail(f"vectors of other rates are {worst:g} apart, of a part {far:g}, of values up to {size:g}")
 
 
 def make_and_use(w):
@@ -596,7 +703,7 @@ def cancelled(w):
     """The first Ctrl-C ends an encoder in good order: its own exit code, nothing left behind. It comes once the model is open, behind the reading."""
     if not os.path.isdir("/proc/self"):
         return
-    sound = struct.pack("<4800h", *([3000, -3000] * 2400)) * 3000                                 # ten minutes
+    sound = struct.pack("<4800h", *([3000, -3000] * 2400)) * 750   # two minutes and a half
     write(w.at("sound.raw"), sound)
     raw = ["-m", w.base, "--raw", "s16le", "--threads", "1", "--cpu", "scalar"]
     commands = {"make": ["voice", "make", *raw, "--text", "x", "-o", "out.voice", "sound.raw"],
@@ -690,7 +797,7 @@ def jobs(w):
     equal("report", ["error" in r for r in told], [False] * 4 + [True] * 2)
 
 
-CASES = {f.__name__: f for f in (sample_types, make_and_use, directory, names, cache, cache_stays_out, cache_damaged, cache_open_to_others, cache_limit,
+CASES = {f.__name__: f for f in (sample_types, every_sample_type, other_rates, make_and_use, directory, names, cache, cache_stays_out, cache_damaged, cache_open_to_others, cache_limit,
                                  unwritable, exchange, other_models, dialects, codecs, older_voice, damaged_voice, bad_sound, recording_as_output, read_and_written, cancelled, transcripts, options, encode, jobs)}
 
 
