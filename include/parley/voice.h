@@ -24,7 +24,7 @@ PARLEY_API void parley_voice_options_init(parley_voice_options *options);
 
 /* Speaker vector [parley_info.xvector_length] of PCM, by the model's speaker encoder (Base models). Needs at least 1280 samples. Errors: STATE (the
  * model was opened without its speaker encoder, or has none), ARGUMENT (too short: names both numbers), VALUE (samples not finite), CANCELLED,
- * MEMORY. Memory beside the weights: about 0.8 MB a second of PCM. */
+ * MEMORY. Memory beside the weights: 0.87 MB a second of PCM in the published size. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_voice_vector(const parley_model *model, const float *pcm, size_t samples,
                                                              const parley_voice_options *options, float *vector, parley_error *error);
 
