@@ -150,7 +150,8 @@ static parley_status encode_vector(const cli_clone_request *r, const parley_audi
     if (status == PARLEY_OK) {
         voice->vector_length = (size_t)parley_model_info(model)->xvector_length;
         *vector = calloc(voice->vector_length + 1, sizeof **vector);
-        status = *vector ? parley_voice_vector(model, audio->samples, audio->count, &options, *vector, error) : cli_fail_memory(error);
+        status = *vector ? cli_in_file(parley_voice_vector(model, audio->samples, audio->count, &options, *vector, error), r->reference, error)
+                         : cli_fail_memory(error);
         voice->vector = *vector;
     }
     parley_model_close(model);
@@ -192,7 +193,8 @@ static parley_status encode_codes(const cli_clone_request *r, const parley_audio
     CLI_TRY(pad(audio, silence, &padded, error));
     parley_status status = cli_open_model(r->model, PARLEY_PARTS_CODEC_ENCODER, &model, NULL, error);
     if (status == PARLEY_OK)
-        status = parley_codec_encode(model, padded, audio->count + silence, &options, &codes, &voice->frames, error);
+        status =
+            cli_in_file(parley_codec_encode(model, padded, audio->count + silence, &options, &codes, &voice->frames, error), r->reference, error);
     if (status == PARLEY_OK) {
         status = copy_codes(model, codes, voice, copy, error);
         parley_free_ids(model, codes, voice->frames * (size_t)parley_model_info(model)->groups);

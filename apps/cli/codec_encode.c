@@ -64,7 +64,7 @@ static void close_encoding(encoding *e)
     parley_audio_free(&e->audio);
 }
 
-static parley_status compute(encoding *e, parley_error *error)
+static parley_status compute(encoding *e, const char *path, parley_error *error)
 {
     parley_voice_options options;
     cli_encoder_options(&e->dump, &options);
@@ -72,7 +72,7 @@ static parley_status compute(encoding *e, parley_error *error)
     cli_dump_add(&e->dump, "audio_24k", 'f', e->audio.samples, (int64_t[]){(int64_t)e->audio.count}, 1);
     CLI_TRY(cli_open_model(&e->fields->model, PARLEY_PARTS_CODEC_ENCODER, &e->model, NULL, error));
     e->groups = parley_model_info(e->model)->groups;
-    CLI_TRY(parley_codec_encode(e->model, e->audio.samples, e->audio.count, &options, &e->codes, &e->frames, error));
+    CLI_TRY(cli_in_file(parley_codec_encode(e->model, e->audio.samples, e->audio.count, &options, &e->codes, &e->frames, error), path, error));
     cli_dump_add(&e->dump, "codes", 'i', e->codes, (int64_t[]){(int64_t)e->frames, e->groups}, 2);
     return PARLEY_OK;
 }
@@ -137,7 +137,7 @@ static parley_status encode(encoding *e, const char *path, parley_error *error)
     CLI_TRY(cli_dump_open(&e->dump, f->dump.value, own_dumps, error));
     CLI_TRY(cli_read_sound(path, &f->sound, &e->audio, error));
     double start = cli_seconds();
-    CLI_TRY(compute(e, error));
+    CLI_TRY(compute(e, path, error));
     CLI_TRY(write_codes(e, error));
     if (!f->quiet.given)
         cli_notice("%.300s: %zu frames from %.2f s of sound in %.2f s", f->output.value, e->frames, (double)e->audio.count / CLI_SOUND_RATE,

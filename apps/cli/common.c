@@ -38,6 +38,12 @@ parley_status cli_fail_memory(parley_error *error)
     return cli_fail(error, PARLEY_MEMORY, "out of memory");
 }
 
+parley_status cli_in_file(parley_status status, const char *path, parley_error *error)
+{
+    parley_error inner = *error;
+    return status == PARLEY_OK ? status : cli_fail(error, status, "\"%.200s\": %.270s", path, inner.text);
+}
+
 double cli_seconds(void)
 {
     struct timespec now;

@@ -22,6 +22,8 @@
 /* Fills the error (cut to its size, never inside a character) and returns the status. `error` must not be NULL. */
 parley_status cli_fail(parley_error *error, parley_status status, const char *format, ...) CLI_PRINTF(3, 4);
 parley_status cli_fail_memory(parley_error *error);
+/* Puts the name of a file before the error of what was made of it; returns `status`, and does nothing when that is PARLEY_OK. */
+parley_status cli_in_file(parley_status status, const char *path, parley_error *error);
 
 /* Seconds of a clock that never goes back. */
 double cli_seconds(void);

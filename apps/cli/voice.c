@@ -113,7 +113,7 @@ typedef struct vectoring {
     size_t length;
 } vectoring;
 
-static parley_status compute_vector(vectoring *v, parley_error *error)
+static parley_status compute_vector(vectoring *v, const char *path, parley_error *error)
 {
     parley_voice_options options;
     cli_encoder_options(&v->dump, &options);
@@ -124,7 +124,7 @@ static parley_status compute_vector(vectoring *v, parley_error *error)
     v->vector = calloc(v->length + 1, sizeof *v->vector);
     if (!v->vector)
         return cli_fail_memory(error);
-    return parley_voice_vector(v->model, v->audio.samples, v->audio.count, &options, v->vector, error);
+    return cli_in_file(parley_voice_vector(v->model, v->audio.samples, v->audio.count, &options, v->vector, error), path, error);
 }
 
 static parley_status write_vector(vectoring *v, parley_error *error)
@@ -146,7 +146,7 @@ static parley_status make_vector(vectoring *v, const char *path, parley_error *e
     CLI_TRY(cli_dump_open(&v->dump, f->dump.value, NULL, error));
     CLI_TRY(cli_read_sound(path, &f->sound, &v->audio, error));
     double start = cli_seconds();
-    CLI_TRY(compute_vector(v, error));
+    CLI_TRY(compute_vector(v, path, error));
     CLI_TRY(write_vector(v, error));
     if (!f->quiet.given)
         cli_notice("%.300s: %zu values from %.2f s of sound in %.2f s", f->output.value, v->length, (double)v->audio.count / CLI_SOUND_RATE,

@@ -224,14 +224,6 @@ typedef struct importing {
     int32_t *codes;
 } importing;
 
-static parley_status prefix(parley_status status, const char *path, parley_error *error)
-{
-    parley_error inner = *error;
-    if (status != PARLEY_OK)
-        cli_fail(error, status, "\"%.200s\": %.270s", path, inner.text);
-    return status;
-}
-
 static parley_status import_files(importing *in, const cli_arguments *files, parley_error *error)
 {
     const parley_info *info = parley_model_info(in->model);
@@ -241,11 +233,11 @@ static parley_status import_files(importing *in, const cli_arguments *files, par
     if (!in->vector)
         return cli_fail_memory(error);
     CLI_TRY(cli_read_file(files->values[0], "speaker vector", MAX_FILE, &in->spk, error));
-    CLI_TRY(prefix(parley_voice_read_spk(in->model, in->spk.data, in->spk.size, in->vector, error), files->values[0], error));
+    CLI_TRY(cli_in_file(parley_voice_read_spk(in->model, in->spk.data, in->spk.size, in->vector, error), files->values[0], error));
     if (files->count < 2)
         return PARLEY_OK;
     CLI_TRY(cli_read_file(files->values[1], "codes", MAX_FILE, &in->rvq, error));
-    CLI_TRY(prefix(parley_voice_read_rvq(in->model, in->rvq.data, in->rvq.size, &in->codes, &v->frames, error), files->values[1], error));
+    CLI_TRY(cli_in_file(parley_voice_read_rvq(in->model, in->rvq.data, in->rvq.size, &in->codes, &v->frames, error), files->values[1], error));
     v->codes = in->codes;
     v->codec = info->codec_identity;
     v->groups = info->groups;

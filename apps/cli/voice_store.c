@@ -113,12 +113,10 @@ parley_status cli_voice_names(const char *given_folder, cli_names *names, parley
 parley_status cli_voice_load(const char *path, parley_voice **voice, parley_error *error)
 {
     cli_buffer bytes = {0};
-    parley_error inner = {0};
     parley_status status = cli_read_file(path, "voice", MAX_FILE, &bytes, error);
     if (status == PARLEY_OK) {
-        status = parley_voice_read(bytes.data ? bytes.data : "", bytes.size, voice, &inner);
-        if (status != PARLEY_OK)
-            cli_fail(error, status, "\"%.200s\": %.270s", path, inner.text);
+        status = parley_voice_read(bytes.data ? bytes.data : "", bytes.size, voice, error);
+        cli_in_file(status, path, error);
     }
     cli_buffer_free(&bytes);
     return status;
