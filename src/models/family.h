@@ -52,8 +52,13 @@ typedef struct pl_tts_ops {
     parley_status (*push_text)(parley_tts *session, const char *text, size_t length, parley_error *error);
     parley_status (*finish_text)(parley_tts *session, parley_error *error);
     parley_status (*pull)(parley_tts *session, float *pcm, size_t capacity, size_t *count, parley_error *error);
-    parley_status (*step)(parley_tts *const *sessions, size_t count, size_t *running, parley_error *errors);
+    /* At most `prompt_rows` rows of prompts; what is left of them comes with later steps. */
+    parley_status (*step)(parley_tts *const *sessions, size_t count, int32_t prompt_rows, size_t *running, parley_error *errors);
     size_t (*ready)(const parley_tts *session);
+    bool (*waiting)(const parley_tts *session);
+    /* The long work in front of the next step, as far as it needs no other session; without it the step does it. Failures come with the step. */
+    void (*prepare)(parley_tts *session);
+    uint64_t (*kv_bytes)(const parley_tts *session); /* most that its caches come to, as far as its text is known */
     void (*cancel)(parley_tts *session);
     void (*result)(const parley_tts *session, parley_tts_result *result);
     parley_status (*codec_open)(const void *model, const parley_codec_options *options, parley_codec **codec, parley_error *error);
