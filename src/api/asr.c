@@ -56,7 +56,7 @@ parley_status parley_asr_step(parley_asr *const *sessions, size_t count, size_t 
             if (sessions[j] == sessions[i])
                 return pl_fail(errors, PARLEY_ARGUMENT, "sessions %zu and %zu are the same", j, i);
     }
-    return count ? sessions[0]->ops->step(sessions, count, running, errors) : PARLEY_OK;
+    return count ? sessions[0]->ops->step(sessions, count, INT32_MAX, running, errors) : PARLEY_OK;
 }
 
 parley_status parley_asr_run(parley_asr *session, parley_error *error)

@@ -56,7 +56,9 @@ typedef struct pl_tts_ops {
     parley_status (*step)(parley_tts *const *sessions, size_t count, int32_t prompt_rows, size_t *running, parley_error *errors);
     size_t (*ready)(const parley_tts *session);
     bool (*waiting)(const parley_tts *session);
-    /* The long work in front of the next step, as far as it needs no other session; without it the step does it. Failures come with the step. */
+    /* Whether there is long work in front of the next step; does it, while other sessions are stepped. Without it the step does it. Failures come
+     * with the step. */
+    bool (*wants_preparing)(const parley_tts *session);
     void (*prepare)(parley_tts *session);
     uint64_t (*kv_bytes)(const parley_tts *session); /* most that its caches come to, as far as its text is known */
     void (*cancel)(parley_tts *session);
@@ -82,7 +84,11 @@ typedef struct pl_asr_ops {
     void (*close)(parley_asr *session);
     parley_status (*push)(parley_asr *session, const float *pcm, size_t samples, parley_error *error);
     parley_status (*finish)(parley_asr *session, parley_error *error);
-    parley_status (*step)(parley_asr *const *sessions, size_t count, size_t *running, parley_error *errors);
+    parley_status (*step)(parley_asr *const *sessions, size_t count, int32_t prompt_rows, size_t *running, parley_error *errors); /* as above */
+    /* Whether sound waits to be encoded that the next step would encode; does it, while other sessions are stepped. Failures come with the step. */
+    bool (*wants_preparing)(const parley_asr *session);
+    void (*prepare)(parley_asr *session);
+    parley_status (*kv_bytes)(const parley_asr *session, uint64_t *bytes, parley_error *error); /* most that its caches come to */
     parley_status (*poll)(parley_asr *session, parley_asr_update *update, bool *got, parley_error *error);
     void (*cancel)(parley_asr *session);
     void (*result)(parley_asr *session, parley_asr_result *result);

@@ -209,6 +209,12 @@ static parley_status step(parley_tts *const *sessions, size_t count, int32_t pro
     return first;
 }
 
+static bool wants_preparing(const parley_tts *session)
+{
+    const tts_session *s = (const tts_session *)session;
+    return is_running(s) && (s->state == TTS_STATE_TEXT || (s->state == TTS_STATE_PROMPT && !s->prepared));
+}
+
 /* A failure is kept for the step. */
 static void prepare(parley_tts *session)
 {
@@ -261,6 +267,7 @@ const pl_tts_ops pl_tts_ops_qwen3 = {
     .ready = ready,
     .waiting = waiting,
     .kv_bytes = kv_bytes,
+    .wants_preparing = wants_preparing,
     .prepare = prepare,
     .cancel = cancel,
     .result = result,
