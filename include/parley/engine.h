@@ -78,7 +78,7 @@ PARLEY_API PARLEY_MUST_USE parley_status parley_engine_speak(parley_engine *engi
                                                              parley_error *error);
 
 /* Adds text; pieces may split a character. Errors: STATE (finished, or the request has ended), LIMIT (text_bytes), BUSY (queue
- * full, with live text). */
+ * full, with live text, which is kept: a push of no bytes tries again). */
 PARLEY_API PARLEY_MUST_USE parley_status parley_request_push_text(parley_request *request, const char *text, size_t length, parley_error *error);
 
 /* Ends the text and queues the request. Errors: those of parley_tts_finish_text() (FORMAT, ARGUMENT, LIMIT: with live text they end the request
@@ -145,7 +145,7 @@ typedef struct parley_event {
     const float *pcm; /* [samples], mono at parley_info.sample_rate; all that was waiting, at most pcm_seconds */
     size_t samples;
     uint64_t first_sample; /* samples of this request before these */
-    uint64_t frames;       /* generated when these samples were made */
+    uint64_t frames;       /* that the request had generated when the first of these samples came */
     /* UPDATE: of a stream as parley_asr_poll() gives it. A reader that lags misses updates that are not final, never a final one */
     parley_asr_update update;
     /* END */

@@ -105,5 +105,5 @@ parley_status parley_align(const parley_model *model, const float *pcm, size_t s
                        sizeof o);
     if (options)
         o = *options;
-    return model->family->asr->align(model->state, pcm, samples, (pl_bytes){(const uint8_t *)text, length}, &o, alignment, error);
+    return model->family->asr->align(model->state, pcm, samples, (pl_bytes){(const uint8_t *)text, length}, &o, NULL, alignment, error);
 }

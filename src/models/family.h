@@ -10,6 +10,8 @@
 #include <parley/asr.h>
 #include <parley/voice.h>
 
+#include <stdatomic.h>
+
 /* What a model works with; lives as long as it. */
 typedef struct pl_environment {
     parley_allocator allocator;
@@ -93,8 +95,9 @@ typedef struct pl_asr_ops {
     void (*cancel)(parley_asr *session);
     void (*result)(parley_asr *session, parley_asr_result *result);
     void (*align_options_init)(const void *model, parley_align_options *options);
+    /* `cancel` may be NULL. */
     parley_status (*align)(const void *model, const float *pcm, size_t samples, pl_bytes text, const parley_align_options *options,
-                           parley_alignment **alignment, parley_error *error);
+                           const atomic_bool *cancel, parley_alignment **alignment, parley_error *error);
 } pl_asr_ops;
 
 typedef struct pl_family {

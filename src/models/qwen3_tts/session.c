@@ -235,7 +235,7 @@ static void result(const parley_tts *session, parley_tts_result *r)
 {
     const tts_session *s = (const tts_session *)session;
     *r = (parley_tts_result){.size = sizeof *r,
-                             .finish = s->finish,
+                             .finish = s->state == TTS_STATE_DONE ? s->finish : PARLEY_FINISH_NONE,
                              .seed = s->options.seed,
                              .prompt_length = s->prompt.length,
                              .frame_budget = s->budget,

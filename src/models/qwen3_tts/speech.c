@@ -58,7 +58,7 @@ static parley_status prime(tts_session *s, parley_error *error)
         s->speech.lead = ready->lead;
         return pl_codec_state_copy(s->speech.state, ready->state, error);
     }
-    for (int64_t f = 0; f < s->voice.ref_frames; f += AT_ONCE) {
+    for (int64_t f = 0; f < s->voice.ref_frames && !atomic_load(&s->cancelled); f += AT_ONCE) {
         int64_t count = s->voice.ref_frames - f < AT_ONCE ? s->voice.ref_frames - f : AT_ONCE;
         PL_TRY(make_room(s, (size_t)count * frame, error));
         float *pcm = s->speech.pcm + s->speech.tail;
