@@ -54,7 +54,9 @@ PARLEY_API const char *parley_version(void);
     X(LIMIT, "limit", 413, 12, "input longer than a limit")                         \
     X(CANCELLED, "cancelled", 499, 130, "stopped by the caller")                    \
     X(DEVICE, "device", 500, 13, "a device or processor level that is not there")   \
-    X(INTERNAL, "internal", 500, 14, "a fault of the library itself")
+    X(INTERNAL, "internal", 500, 14, "a fault of the library itself")               \
+    X(BUSY, "busy", 503, 15, "no room for more work at the moment")                 \
+    X(LATE, "late", 504, 16, "not done before the deadline")
 
 typedef enum parley_status {
 #define PARLEY_STATUS_ENUM(constant, name, http, exit_code, meaning) PARLEY_##constant,

@@ -67,6 +67,9 @@ typedef struct parley_tts_options {
     parley_layout layout; /* default: full, with a vector or without any voice of a Base model: streaming */
     bool special_tokens;  /* read spellings such as "<|im_end|>" in the text as tokens; default false */
     bool allow_empty;     /* speak an empty text rather than refuse it; default false */
+    bool live_text;       /* speak while text is pushed, see parley_tts_push_text(); not with special_tokens; default false */
+    int32_t piece_length; /* cut longer texts into pieces, see parley_tts_push_text(): 20 to 100,000; 0 (default): never */
+    double pause_seconds; /* silence between two pieces, 0 to 10; default 0.3 */
     /* choice */
     parley_sampling talker;    /* first code of a frame; defaults of the checkpoint */
     parley_sampling predictor; /* the other codes */
@@ -104,8 +107,18 @@ PARLEY_API PARLEY_MUST_USE parley_status parley_tts_open(const parley_model *mod
                                                          parley_error *error);
 PARLEY_API void parley_tts_close(parley_tts *session);
 
-/* Adds to the text. Pieces may split a character; the whole must be valid UTF-8. Synthesis starts when the text is finished, since the
- * tokenizer may join what the pieces part. */
+/* Adds to the text. Pieces may split a character; the whole must be valid UTF-8.
+ *
+ * Synthesis starts when the text is finished, but for options.live_text: then it starts as soon as the prompt is known, and text may be pushed
+ * between pulls and steps. A word is read once what follows shows that the tokenizer cannot change it. Where the speech catches up with the text the
+ * session waits (parley_tts_waiting()): nothing is spoken in the place of a text that has not come, so that the speech is that of the whole text,
+ * however it came. With PARLEY_LAYOUT_FULL the prompt needs the end of the text, or of its first piece.
+ *
+ * With options.piece_length a text is spoken in pieces, one after the other, each with a prompt of its own: the same voice, language and
+ * instruction, and the seed of the session plus the piece's number from 0. A piece ends with the first sentence that reaches the length; where none
+ * ends within 1.5 times the length, with the next clause; within twice of it, with the next word; within three times, anywhere between two
+ * characters. The length is in characters; those of scripts without spaces count as three. Silence of options.pause_seconds stands between pieces.
+ * The frame budget is that of each piece. No taps, teacher or exact_cut with pieces. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_tts_push_text(parley_tts *session, const char *text, size_t length, parley_error *error);
 
 /* Ends the text. Checks it: FORMAT (invalid UTF-8), ARGUMENT (empty), LIMIT (prompt and budget exceed the model's positions; names both). */
@@ -122,6 +135,10 @@ PARLEY_API PARLEY_MUST_USE parley_status parley_tts_step(parley_tts *const *sess
 
 /* Samples that parley_tts_pull() gives without computing. */
 PARLEY_API size_t parley_tts_ready(const parley_tts *session);
+
+/* Whether a session with live text needs more text, or its end, to go on. parley_tts_pull() then gives no samples, and parley_tts_step() does not
+ * count it as running. */
+PARLEY_API bool parley_tts_waiting(const parley_tts *session);
 
 /* Makes the session end at the next layer or frame, at the latest within a frame. */
 PARLEY_API void parley_tts_cancel(parley_tts *session);
@@ -141,6 +158,7 @@ typedef struct parley_tts_result {
     int32_t groups;
     const int32_t *text_ids; /* of the whole templated text */
     size_t n_text_ids;
+    int32_t pieces;    /* of the text, begun so far; prompt_length, frame_budget and text_ids are those of the last one */
     uint64_t samples;  /* made so far */
     uint64_t kv_bytes; /* caches of the talker and the predictor at their largest */
     parley_tts_times times;

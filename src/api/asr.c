@@ -56,7 +56,7 @@ parley_status parley_asr_step(parley_asr *const *sessions, size_t count, size_t 
             if (sessions[j] == sessions[i])
                 return pl_fail(errors, PARLEY_ARGUMENT, "sessions %zu and %zu are the same", j, i);
     }
-    return count ? sessions[0]->ops->step(sessions, count, running, errors) : PARLEY_OK;
+    return count ? sessions[0]->ops->step(sessions, count, INT32_MAX, running, errors) : PARLEY_OK;
 }
 
 parley_status parley_asr_run(parley_asr *session, parley_error *error)
@@ -105,5 +105,5 @@ parley_status parley_align(const parley_model *model, const float *pcm, size_t s
                        sizeof o);
     if (options)
         o = *options;
-    return model->family->asr->align(model->state, pcm, samples, (pl_bytes){(const uint8_t *)text, length}, &o, alignment, error);
+    return model->family->asr->align(model->state, pcm, samples, (pl_bytes){(const uint8_t *)text, length}, &o, NULL, alignment, error);
 }

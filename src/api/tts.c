@@ -77,12 +77,17 @@ parley_status parley_tts_step(parley_tts *const *sessions, size_t count, size_t 
             if (sessions[j] == sessions[i])
                 return pl_fail(first, PARLEY_ARGUMENT, "sessions %zu and %zu are the same", j, i);
     }
-    return sessions[0]->ops->step(sessions, count, running, errors);
+    return sessions[0]->ops->step(sessions, count, INT32_MAX, running, errors);
 }
 
 size_t parley_tts_ready(const parley_tts *session)
 {
     return session->ops->ready(session);
+}
+
+bool parley_tts_waiting(const parley_tts *session)
+{
+    return session->ops->waiting(session);
 }
 
 void parley_tts_cancel(parley_tts *session)

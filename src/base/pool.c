@@ -28,6 +28,9 @@ struct pl_pool {
     atomic_bool stop;
     pthread_mutex_t sleep_lock;
     pthread_cond_t wake;
+    atomic_uintptr_t holder, caller; /* threads: that holds the pool; whose region is shared now. 0: none */
+    pthread_mutex_t hold_lock;
+    pthread_cond_t free;
 };
 
 static inline void relax(void)
@@ -88,6 +91,8 @@ void pl_pool_close(pl_pool *pool)
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->sleep_lock);
     pthread_mutex_destroy(&pool->busy);
+    pthread_cond_destroy(&pool->free);
+    pthread_mutex_destroy(&pool->hold_lock);
     pl_release(&pool->allocator, pool->workers, (size_t)pool->threads, sizeof *pool->workers);
     parley_allocator allocator = pool->allocator;
     pl_release(&allocator, pool, 1, sizeof *pool);
@@ -108,6 +113,8 @@ parley_status pl_pool_open(const parley_allocator *allocator, int threads, pl_po
     pthread_mutex_init(&p->busy, NULL);
     pthread_mutex_init(&p->sleep_lock, NULL);
     pthread_cond_init(&p->wake, NULL);
+    pthread_mutex_init(&p->hold_lock, NULL);
+    pthread_cond_init(&p->free, NULL);
     for (int i = 0; i < threads - 1; i++) {
         workers[i] = (worker){.pool = p, .number = i + 1};
         if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0) {
@@ -152,8 +159,62 @@ static void run_shared(pl_pool *pool)
     }
 }
 
+/* ------------------------------------------------------------------ holding */
+
+static uintptr_t this_thread(void)
+{
+    return (uintptr_t)pthread_self();
+}
+
+/* Whether the thread takes part in the region that is shared now: what it starts is part of that. */
+static bool is_inside(const pl_pool *pool, uintptr_t self)
+{
+    bool inside = atomic_load(&pool->caller) == self;
+    for (int i = 0; i < pool->started && !inside; i++)
+        inside = (uintptr_t)pool->workers[i].thread == self;
+    return inside;
+}
+
+static void wait_for_turn(pl_pool *pool)
+{
+    uintptr_t self = this_thread();
+    if (atomic_load(&pool->holder) == self || is_inside(pool, self))
+        return;
+    pthread_mutex_lock(&pool->hold_lock);
+    while (atomic_load(&pool->holder) != 0)
+        pthread_cond_wait(&pool->free, &pool->hold_lock);
+    pthread_mutex_unlock(&pool->hold_lock);
+}
+
+void pl_pool_hold(pl_pool *pool)
+{
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->hold_lock);
+    while (atomic_load(&pool->holder) != 0)
+        pthread_cond_wait(&pool->free, &pool->hold_lock);
+    atomic_store(&pool->holder, this_thread());
+    pthread_mutex_unlock(&pool->hold_lock);
+    pthread_mutex_lock(&pool->busy);
+    pthread_mutex_unlock(&pool->busy);
+}
+
+void pl_pool_let_go(pl_pool *pool)
+{
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->hold_lock);
+    atomic_store(&pool->holder, 0);
+    pthread_cond_broadcast(&pool->free);
+    pthread_mutex_unlock(&pool->hold_lock);
+}
+
+/* ------------------------------------------------------------------ regions */
+
 void pl_pool_run(pl_pool *pool, void (*run)(void *context, int task, int worker), void *context, int tasks)
 {
+    if (pool && atomic_load(&pool->holder) != 0)
+        wait_for_turn(pool);
     if (!pool || pool->threads == 1 || tasks <= 1 || pthread_mutex_trylock(&pool->busy) != 0) {
         for (int i = 0; i < tasks; i++)
             run(context, i, 0);
@@ -162,6 +223,8 @@ void pl_pool_run(pl_pool *pool, void (*run)(void *context, int task, int worker)
     pool->run = run;
     pool->context = context;
     pool->tasks = tasks;
+    atomic_store(&pool->caller, this_thread());
     run_shared(pool);
+    atomic_store(&pool->caller, 0);
     pthread_mutex_unlock(&pool->busy);
 }

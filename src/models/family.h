@@ -10,6 +10,8 @@
 #include <parley/asr.h>
 #include <parley/voice.h>
 
+#include <stdatomic.h>
+
 /* What a model works with; lives as long as it. */
 typedef struct pl_environment {
     parley_allocator allocator;
@@ -53,8 +55,15 @@ typedef struct pl_tts_ops {
     parley_status (*push_text)(parley_tts *session, const char *text, size_t length, parley_error *error);
     parley_status (*finish_text)(parley_tts *session, parley_error *error);
     parley_status (*pull)(parley_tts *session, float *pcm, size_t capacity, size_t *count, parley_error *error);
-    parley_status (*step)(parley_tts *const *sessions, size_t count, size_t *running, parley_error *errors);
+    /* At most `prompt_rows` rows of prompts; what is left of them comes with later steps. */
+    parley_status (*step)(parley_tts *const *sessions, size_t count, int32_t prompt_rows, size_t *running, parley_error *errors);
     size_t (*ready)(const parley_tts *session);
+    bool (*waiting)(const parley_tts *session);
+    /* Whether there is long work in front of the next step; does it, while other sessions are stepped. Without it the step does it. Failures come
+     * with the step. */
+    bool (*wants_preparing)(const parley_tts *session);
+    void (*prepare)(parley_tts *session);
+    uint64_t (*kv_bytes)(const parley_tts *session); /* most that its caches come to, as far as its text is known */
     void (*cancel)(parley_tts *session);
     void (*result)(const parley_tts *session, parley_tts_result *result);
     parley_status (*codec_open)(const void *model, const parley_codec_options *options, parley_codec **codec, parley_error *error);
@@ -78,13 +87,18 @@ typedef struct pl_asr_ops {
     void (*close)(parley_asr *session);
     parley_status (*push)(parley_asr *session, const float *pcm, size_t samples, parley_error *error);
     parley_status (*finish)(parley_asr *session, parley_error *error);
-    parley_status (*step)(parley_asr *const *sessions, size_t count, size_t *running, parley_error *errors);
+    parley_status (*step)(parley_asr *const *sessions, size_t count, int32_t prompt_rows, size_t *running, parley_error *errors); /* as above */
+    /* Whether sound waits to be encoded that the next step would encode; does it, while other sessions are stepped. Failures come with the step. */
+    bool (*wants_preparing)(const parley_asr *session);
+    void (*prepare)(parley_asr *session);
+    parley_status (*kv_bytes)(const parley_asr *session, uint64_t *bytes, parley_error *error); /* most that its caches come to */
     parley_status (*poll)(parley_asr *session, parley_asr_update *update, bool *got, parley_error *error);
     void (*cancel)(parley_asr *session);
     void (*result)(parley_asr *session, parley_asr_result *result);
     void (*align_options_init)(const void *model, parley_align_options *options);
+    /* `cancel` may be NULL. */
     parley_status (*align)(const void *model, const float *pcm, size_t samples, pl_bytes text, const parley_align_options *options,
-                           parley_alignment **alignment, parley_error *error);
+                           const atomic_bool *cancel, parley_alignment **alignment, parley_error *error);
 } pl_asr_ops;
 
 typedef struct pl_family {

@@ -9,6 +9,11 @@ void pl_kv_init(pl_kv *kv, const parley_allocator *allocator, pl_kv_shape shape)
     kv->block_bytes = (size_t)shape.layers * 2 * (size_t)shape.heads * PL_KV_BLOCK * kv->row_bytes;
 }
 
+uint64_t pl_kv_bytes(const pl_kv *kv, int64_t positions)
+{
+    return (uint64_t)((positions + PL_KV_BLOCK - 1) / PL_KV_BLOCK) * kv->block_bytes;
+}
+
 static void release_block(pl_kv *kv, uint8_t *block)
 {
     pl_release(&kv->allocator, block, 1, kv->block_bytes);

@@ -27,6 +27,9 @@ typedef struct pl_kv {
 void pl_kv_init(pl_kv *kv, const parley_allocator *allocator, pl_kv_shape shape);
 void pl_kv_free(pl_kv *kv);
 
+/* Bytes of blocks that `positions` take. */
+uint64_t pl_kv_bytes(const pl_kv *kv, int64_t positions);
+
 /* Makes room for `count` positions behind `length`. LIMIT (names both numbers) or MEMORY; the sequence stays as it was. */
 parley_status pl_kv_reserve(pl_kv *kv, int64_t count, parley_error *error);
 

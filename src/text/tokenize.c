@@ -14,7 +14,10 @@ typedef struct reader {
     pl_buffer symbols, scratch;
     pl_ids *ids;
     parley_error *error;
+    bool open; /* more text may follow */
 } reader;
+
+enum { HELD_BACK = 2 };
 
 static parley_status read_word(reader *r, pl_span word)
 {
@@ -29,14 +32,23 @@ static parley_status read_word(reader *r, pl_span word)
     return PARLEY_OK;
 }
 
-/* Text between added tokens. */
+/* Text between added tokens. Of an open text the last two words are held back: the last can grow, and white space (which may come in two words at
+ * the end) or a character and the marks on it can become others. */
 static parley_status read_plain(reader *r, pl_span text)
 {
+    pl_span held[HELD_BACK] = {{text.text, 0}, {text.text, 0}};
     PL_TRY(pl_nfc(&r->normaliser, text, &text, r->error));
-    for (size_t at = 0; at < text.length;) {
-        size_t end = pl_split_next(r->options.splitter, text, at);
-        PL_TRY(read_word(r, (pl_span){text.text + at, end - at}));
-        at = end;
+    for (size_t at = 0, end; at < text.length; at = end) {
+        end = pl_split_next(r->options.splitter, text, at);
+        pl_span word = {text.text + at, end - at};
+        if (r->open) {
+            pl_span oldest = held[0];
+            held[0] = held[1];
+            held[1] = word;
+            word = oldest;
+        }
+        if (word.length)
+            PL_TRY(read_word(r, word));
     }
     return PARLEY_OK;
 }
@@ -53,7 +65,7 @@ static parley_status read_text(reader *r, pl_span text)
     return read_plain(r, (pl_span){text.text + at, text.length - at});
 }
 
-parley_status pl_tokenize(const pl_tokenizer *tokenizer, pl_span text, pl_tokenize_options options, pl_ids *ids, parley_error *error)
+static parley_status tokenize(const pl_tokenizer *tokenizer, pl_span text, pl_tokenize_options options, bool open, pl_ids *ids, parley_error *error)
 {
     size_t valid = pl_utf8_check(text.text, text.length), before = ids->count;
     if (valid != text.length)
@@ -61,7 +73,7 @@ parley_status pl_tokenize(const pl_tokenizer *tokenizer, pl_span text, pl_tokeni
     if (text.length == 0)
         return PARLEY_OK;
     pl_buffer empty = {.allocator = ids->allocator};
-    reader r = {.t = tokenizer, .options = options, .symbols = empty, .scratch = empty, .ids = ids, .error = error};
+    reader r = {.t = tokenizer, .options = options, .symbols = empty, .scratch = empty, .ids = ids, .error = error, .open = open};
     pl_normaliser_init(&r.normaliser, &ids->allocator);
     parley_status status = read_text(&r, text);
     if (status != PARLEY_OK)
@@ -70,4 +82,14 @@ parley_status pl_tokenize(const pl_tokenizer *tokenizer, pl_span text, pl_tokeni
     pl_buffer_free(&r.symbols);
     pl_buffer_free(&r.scratch);
     return status;
+}
+
+parley_status pl_tokenize(const pl_tokenizer *tokenizer, pl_span text, pl_tokenize_options options, pl_ids *ids, parley_error *error)
+{
+    return tokenize(tokenizer, text, options, false, ids, error);
+}
+
+parley_status pl_tokenize_open(const pl_tokenizer *tokenizer, pl_span text, parley_splitter splitter, pl_ids *ids, parley_error *error)
+{
+    return tokenize(tokenizer, text, (pl_tokenize_options){.splitter = splitter}, true, ids, error);
 }

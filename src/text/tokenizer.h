@@ -61,6 +61,9 @@ void pl_ids_free(pl_ids *ids);
 /* Ids of the whole text, NULs included. Linear in its length, whatever it holds. Errors: FORMAT (invalid UTF-8 with the byte offset), MEMORY. */
 parley_status pl_tokenize(const pl_tokenizer *tokenizer, pl_span text, pl_tokenize_options options, pl_ids *ids, parley_error *error);
 
+/* The first ids of a text of which more is to come: those that stay the same whatever follows. Spellings of added tokens are text. */
+parley_status pl_tokenize_open(const pl_tokenizer *tokenizer, pl_span text, parley_splitter splitter, pl_ids *ids, parley_error *error);
+
 /* Bytes of one token (no byte spelling), "" for holes; valid while the tokenizer is open. */
 pl_span pl_token_bytes(const pl_tokenizer *tokenizer, int32_t id);
 

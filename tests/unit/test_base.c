@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #include "base/arena.h"
@@ -587,6 +588,64 @@ static void a_pool_in_use_falls_back_to_the_caller(void **state)
     pl_pool_close(pool);
 }
 
+typedef struct waiting_region {
+    pl_pool *pool;
+    atomic_int started, done, nested;
+} waiting_region;
+
+static void count_task(void *context, int task, int worker)
+{
+    waiting_region *w = context;
+    (void)task;
+    (void)worker;
+    atomic_fetch_add(&w->nested, 1);
+}
+
+static void nest_task(void *context, int task, int worker)
+{
+    waiting_region *w = context;
+    (void)task;
+    (void)worker;
+    pl_pool_run(w->pool, count_task, w, 3);
+}
+
+static void *run_region(void *argument)
+{
+    waiting_region *w = argument;
+    atomic_store(&w->started, 1);
+    pl_pool_run(w->pool, nest_task, w, 4);
+    atomic_store(&w->done, 1);
+    return NULL;
+}
+
+/* Another thread's region waits while the pool is held; the holder's own run, nested ones too. */
+static void a_held_pool_lets_others_wait(void **state)
+{
+    (void)state;
+    static const int threads[] = {1, 3};
+    for (size_t i = 0; i < COUNT(threads); i++)
+        for (int round = 0; round < 50; round++) {
+            waiting_region own = {.pool = pool_of(threads[i])}, other = {.pool = own.pool};
+            pthread_t thread;
+            pl_pool_hold(own.pool);
+            assert_int_equal(pthread_create(&thread, NULL, run_region, &other), 0);
+            while (!atomic_load(&other.started))
+                sched_yield();
+            pl_pool_run(own.pool, nest_task, &own, 4);
+            assert_int_equal(own.nested, 12);
+            assert_int_equal(atomic_load(&other.nested), 0);
+            pl_pool_let_go(own.pool);
+            pthread_join(thread, NULL);
+            assert_int_equal(other.done, 1);
+            assert_int_equal(other.nested, 12);
+            pl_pool_hold(own.pool);
+            pl_pool_let_go(own.pool);
+            pl_pool_close(own.pool);
+        }
+    pl_pool_hold(NULL);
+    pl_pool_let_go(NULL);
+}
+
 static void no_memory_for_a_pool_is_an_error(void **state)
 {
     (void)state;
@@ -635,6 +694,7 @@ int main(void)
         cmocka_unit_test(many_regions_lose_no_task),
         cmocka_unit_test(sessions_share_a_pool),
         cmocka_unit_test(a_pool_in_use_falls_back_to_the_caller),
+        cmocka_unit_test(a_held_pool_lets_others_wait),
         cmocka_unit_test(no_memory_for_a_pool_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,6 +27,7 @@ typedef struct aligning {
     pl_compute compute;
     pl_kv kv;
     pl_tap tap;
+    const atomic_bool *cancel;
     pl_units units;
     asr_prompt prompt;
     int *slots;           /* [2 * units] */
@@ -150,7 +151,7 @@ static parley_status run_text(aligning *a, float *x, float *hidden, parley_error
     const asr_network *n = &a->m->network;
     int length = (int)a->prompt.ids.count, slots = 2 * (int)a->units.count, width = n->text.shape.width;
     pl_tokens tokens = {&a->kv, length};
-    pl_forward f = {.x = x, .sequences = &tokens, .n_sequences = 1, .rows = a->slots, .n_rows = slots, .out = hidden};
+    pl_forward f = {.x = x, .sequences = &tokens, .n_sequences = 1, .rows = a->slots, .n_rows = slots, .out = hidden, .cancel = a->cancel};
     if (!a->tap.call)
         return pl_transformer_forward(&a->compute, &n->text, &f, error);
     float *every = pl_step_floats(&a->compute, (int64_t)length * width);
@@ -197,7 +198,7 @@ static parley_status run_model(aligning *a, float *pcm, int64_t samples, parley_
     if (!rows)
         return pl_fail_memory(error, "the rows of a sound");
     pl_level(pcm, samples);
-    PL_TRY(pl_asr_encode(&a->compute, m, pcm, samples, a->o->attention == PARLEY_ATTENTION_FULL, NULL, &a->tap, rows, error));
+    PL_TRY(pl_asr_encode(&a->compute, m, pcm, samples, a->o->attention == PARLEY_ATTENTION_FULL, a->cancel, &a->tap, rows, error));
     a->owned->alignment.times.encode = pl_seconds() - clock;
     PL_TRY(make_prompt(a, n, error));
     float *x = pl_step_floats(&a->compute, (int64_t)a->prompt.ids.count * width);
@@ -253,7 +254,7 @@ static parley_status align(aligning *a, const float *pcm, size_t samples, pl_byt
 }
 
 parley_status pl_asr_align(const void *model, const float *pcm, size_t samples, pl_bytes text, const parley_align_options *options,
-                           parley_alignment **alignment, parley_error *error)
+                           const atomic_bool *cancel, parley_alignment **alignment, parley_error *error)
 {
     const asr_model *m = model;
     if (!m->config.aligner || m->parts == PARLEY_PARTS_TEXT)
@@ -263,7 +264,12 @@ parley_status pl_asr_align(const void *model, const float *pcm, size_t samples, 
         return pl_fail_memory(error, "an alignment");
     *owned = (owned_alignment){0};
     pl_arena_init(&owned->arena, &m->env.allocator, ALIGN_CHUNK);
-    aligning a = {.m = m, .o = options, .owned = owned, .tap = {options->tap, options->tap_context}, .seconds = (double)samples / PARLEY_ASR_RATE};
+    aligning a = {.m = m,
+                  .o = options,
+                  .owned = owned,
+                  .cancel = cancel,
+                  .tap = {options->tap, options->tap_context},
+                  .seconds = (double)samples / PARLEY_ASR_RATE};
     parley_status status = align(&a, pcm, samples, text, error);
     pl_compute_close(&a.compute);
     if (a.kv.allocator.alloc)

@@ -42,7 +42,7 @@ static parley_status run_once(const asr_model *m, const parley_bench_options *o,
     if (status == PARLEY_OK)
         status = pl_asr_ops_qwen3.finish(session, error);
     while (status == PARLEY_OK && running)
-        status = pl_asr_ops_qwen3.step(&session, 1, &running, error);
+        status = pl_asr_ops_qwen3.step(&session, 1, INT32_MAX, &running, error);
     pl_asr_ops_qwen3.result(session, &r);
     t->encode[at] = r.times.encode;
     t->prefill[at] = r.times.prefill;

@@ -38,7 +38,7 @@ parley_status pl_asr_info(pl_arena *arena, const asr_files *files, const asr_con
 /* align.c */
 void pl_asr_align_options_init(const void *model, parley_align_options *options);
 parley_status pl_asr_align(const void *model, const float *pcm, size_t samples, pl_bytes text, const parley_align_options *options,
-                           parley_alignment **alignment, parley_error *error);
+                           const atomic_bool *cancel, parley_alignment **alignment, parley_error *error);
 
 /* bench.c */
 parley_status pl_asr_bench(const void *model, const parley_bench_options *options, pl_report_row report, void *context, parley_error *error);

@@ -15,7 +15,8 @@ typedef struct row {
 
 typedef struct batch {
     row rows[MOST_ROWS];
-    int count;
+    int count, wanted;   /* rows of the first `wanted` come to a choice */
+    int32_t prompt_rows; /* that may still be computed in this step */
     const asr_model *model;
     pl_compute *compute;
     pl_tap tap; /* of the only segment, or off */
@@ -56,11 +57,16 @@ static int running(const asr_session *s)
     return n;
 }
 
-/* Segments that wait are encoded one after the other, as many as the session's batch has room for. */
-static void begin_segments(asr_session *s)
+bool pl_asr_has_room(const asr_session *s)
 {
     int most = s->tap.call ? 1 : s->options.batch;
-    while (s->state == ASR_STATE_RUNNING && s->begun < s->n_segments && running(s) < most) {
+    return s->state == ASR_STATE_RUNNING && s->begun < s->n_segments && running(s) < most;
+}
+
+/* Segments that wait are encoded one after the other, as many as the session's batch has room for. */
+void pl_asr_begin_segments(asr_session *s)
+{
+    while (pl_asr_has_room(s)) {
         parley_error error;
         double clock = pl_seconds();
         parley_status status = pl_asr_begin(s, &s->segments[s->begun++], &error);
@@ -72,9 +78,30 @@ static void begin_segments(asr_session *s)
     }
 }
 
-static int input_length(const asr_segment *g)
+static bool is_whole(const asr_session *s, const asr_segment *g)
 {
-    return g->stage == ASR_PROMPT ? (int)g->prompt.ids.count : 1;
+    return g->stage != ASR_PROMPT || s->tap.call || g->computed + g->rows == (int)g->prompt.ids.count;
+}
+
+/* Rows of the step; of prompts as many as are left, first come, first served. */
+static int share_out(batch *b, const asr_session *s, const asr_segment *g)
+{
+    if (g->stage != ASR_PROMPT)
+        return 1;
+    int left = (int)g->prompt.ids.count - g->computed, rows = s->tap.call || left < b->prompt_rows ? left : b->prompt_rows;
+    b->prompt_rows -= rows < b->prompt_rows ? rows : b->prompt_rows;
+    return rows;
+}
+
+/* Those that come to a choice stand in front. */
+static void put(batch *b, asr_session *s, asr_segment *g)
+{
+    b->rows[b->count++] = (row){s, g};
+    if (!is_whole(s, g))
+        return;
+    row other = b->rows[b->wanted];
+    b->rows[b->count - 1] = other;
+    b->rows[b->wanted++] = (row){s, g};
 }
 
 /* Cache rows are reserved one by one, so that a segment that finds none does not stop the others. */
@@ -85,21 +112,28 @@ static void take_rows(batch *b, asr_session *s)
         parley_error error;
         if (g->stage != ASR_PROMPT && g->stage != ASR_TOKENS)
             continue;
-        parley_status status = pl_kv_reserve(&g->kv, input_length(g), &error);
+        g->rows = share_out(b, s, g);
+        if (g->rows == 0)
+            continue;
+        parley_status status = pl_kv_reserve(&g->kv, g->rows, &error);
         if (status != PARLEY_OK)
             fail(s, status, &error);
         else
-            b->rows[b->count++] = (row){s, g};
+            put(b, s, g);
     }
 }
 
 static void drop_failed(batch *b)
 {
-    int kept = 0;
-    for (int i = 0; i < b->count; i++)
-        if (b->rows[i].session->state == ASR_STATE_RUNNING)
-            b->rows[kept++] = b->rows[i];
+    int kept = 0, wanted = 0;
+    for (int i = 0; i < b->count; i++) {
+        if (b->rows[i].session->state != ASR_STATE_RUNNING)
+            continue;
+        wanted += i < b->wanted;
+        b->rows[kept++] = b->rows[i];
+    }
     b->count = kept;
+    b->wanted = wanted;
 }
 
 /* ------------------------------------------------------------------ the decoder */
@@ -108,7 +142,7 @@ static void fill_input(const batch *b, const asr_segment *g, float *x)
 {
     int width = b->model->config.text.width;
     if (g->stage == ASR_PROMPT)
-        memcpy(x, g->input, g->prompt.ids.count * (size_t)width * sizeof *x);
+        memcpy(x, g->input + (int64_t)g->computed * width, (size_t)g->rows * (size_t)width * sizeof *x);
     else
         pl_asr_embed(b->compute->k, &b->model->network, g->tokens[g->n_tokens - 1], x);
 }
@@ -150,7 +184,7 @@ static parley_status run_decoder(batch *b, float *scores, parley_error *error)
     if (!tokens || !last)
         return pl_fail_memory(error, "the work space of a step");
     for (int i = 0; i < b->count; i++) {
-        tokens[i] = (pl_tokens){&b->rows[i].segment->kv, input_length(b->rows[i].segment)};
+        tokens[i] = (pl_tokens){&b->rows[i].segment->kv, b->rows[i].segment->rows};
         all += tokens[i].count;
         last[i] = all - 1;
     }
@@ -160,12 +194,13 @@ static parley_status run_decoder(batch *b, float *scores, parley_error *error)
         return pl_fail_memory(error, "the decoder's input");
     for (int i = 0, at = 0; i < b->count; at += tokens[i++].count)
         fill_input(b, b->rows[i].segment, x + (int64_t)at * width);
-    pl_forward f = {.x = x, .sequences = tokens, .n_sequences = b->count, .rows = last, .n_rows = b->count, .out = out};
+    int n_rows = b->wanted ? b->wanted : 1; /* none is not for the network */
+    pl_forward f = {.x = x, .sequences = tokens, .n_sequences = b->count, .rows = last, .n_rows = n_rows, .out = out};
     if (b->count == 1)
         f.cancel = &b->rows[0].session->cancelled;
     if (b->tap.call && all > 1)
         return run_tapped(b, &f, all, scores, error);
-    return pl_decoder_forward(b->compute, &n->text, &f, &n->head, scores, error);
+    return pl_decoder_forward(b->compute, &n->text, &f, b->wanted ? &n->head : NULL, scores, error);
 }
 
 /* ------------------------------------------------------------------ choosing */
@@ -217,18 +252,20 @@ static parley_status run_step(batch *b, parley_error *error)
 {
     int64_t vocabulary = b->model->config.head_rows;
     bool prompts = b->rows[0].segment->stage == ASR_PROMPT;
-    float *scores = pl_step_floats(b->compute, b->count * vocabulary);
+    float *scores = pl_step_floats(b->compute, (b->wanted ? b->wanted : 1) * vocabulary);
     if (!scores)
         return pl_fail_memory(error, "the scores of a step");
     double clock = pl_seconds();
     PL_TRY(run_decoder(b, scores, error));
     double share = (pl_seconds() - clock) / b->count;
-    pl_tap_floats(&b->tap, "logits", scores, b->count, vocabulary);
+    pl_tap_floats(&b->tap, "logits", scores, b->wanted, vocabulary);
     for (int i = 0; i < b->count; i++) {
         asr_session *s = b->rows[i].session;
         *(prompts ? &s->times.prefill : &s->times.decode) += share;
         note_memory(s);
-        if (s->state == ASR_STATE_RUNNING)
+        if (b->rows[i].segment->stage == ASR_PROMPT)
+            b->rows[i].segment->computed += b->rows[i].segment->rows;
+        if (i < b->wanted && s->state == ASR_STATE_RUNNING)
             choose(&b->rows[i], scores + i * vocabulary);
     }
     return PARLEY_OK;
@@ -243,11 +280,12 @@ static void fail_all(batch *b, parley_status status, const parley_error *error)
             fail(b->rows[i].session, status, error);
 }
 
-static void step_alike(asr_session *const *sessions, int count)
+static void step_alike(asr_session *const *sessions, int count, int32_t *prompt_rows)
 {
-    batch b = {.model = sessions[0]->model};
+    batch b = {.model = sessions[0]->model, .prompt_rows = *prompt_rows};
     for (int i = 0; i < count; i++)
         take_rows(&b, sessions[i]);
+    *prompt_rows = b.prompt_rows;
     drop_failed(&b);
     if (b.count == 0)
         return;
@@ -270,7 +308,7 @@ static void settle(asr_session *s)
     s->times.total = pl_seconds() - s->began;
 }
 
-void pl_asr_advance(asr_session *const *sessions, size_t count)
+void pl_asr_advance(asr_session *const *sessions, size_t count, int32_t prompt_rows)
 {
     enum { MOST_AT_ONCE = 64 };
     asr_session *alike[2][MOST_AT_ONCE]; /* by arithmetic; a session with a tap runs alone */
@@ -279,17 +317,17 @@ void pl_asr_advance(asr_session *const *sessions, size_t count)
         asr_session *s = sessions[i];
         if (atomic_load(&s->cancelled))
             cancel_all(s);
-        begin_segments(s);
+        pl_asr_begin_segments(s);
         if (s->state != ASR_STATE_RUNNING)
             continue;
         if (s->tap.call)
-            step_alike(&s, 1);
+            step_alike(&s, 1, &prompt_rows);
         else
             alike[s->compute.int8][n[s->compute.int8]++] = s;
     }
     for (int kind = 0; kind < 2; kind++)
         if (n[kind])
-            step_alike(alike[kind], n[kind]);
+            step_alike(alike[kind], n[kind], &prompt_rows);
     for (size_t i = 0; i < count && i < MOST_AT_ONCE; i++)
         settle(sessions[i]);
 }

@@ -118,6 +118,35 @@ static parley_status encode(asr_session *s, asr_segment *g, parley_error *error)
     return PARLEY_OK;
 }
 
+/* Positions that a segment of `samples` may take beside its prompt without sound. */
+static int64_t most_positions(const asr_session *s, int64_t samples, int64_t ids)
+{
+    const asr_config *c = &s->model->config;
+    int64_t length = ids + (samples < ASR_MIN_SAMPLES ? 0 : pl_asr_audio_rows(s->model, samples)), room = c->context_length - length;
+    int64_t budget = s->options.budget == PARLEY_TOKENS_GIVEN ? s->options.max_tokens
+                                                              : pl_answer_budget((double)samples / PARLEY_ASR_RATE, (int32_t)(room > 0 ? room : 0));
+    return length + budget < c->context_length ? length + budget : c->context_length;
+}
+
+/* Of an answer of a stream the prefix is counted with the budget: both are at most what the segment may say. */
+parley_status pl_asr_kv_bytes(const asr_session *s, uint64_t *bytes, parley_error *error)
+{
+    static const pl_type types[] = {PL_F32, PL_F16, PL_BF16, PL_Q8_0};
+    const asr_model *m = s->model;
+    asr_prompt prompt = {.ids.allocator = s->arena.allocator};
+    pl_kv kv;
+    int64_t longest = s->stream ? (int64_t)(s->options.stream_segment_seconds * PARLEY_ASR_RATE) : 0;
+    for (int i = 0; i < s->n_segments; i++)
+        longest = s->segments[i].padded > longest ? s->segments[i].padded : longest;
+    pl_transformer_kv(&m->network.text, &s->arena.allocator, types[s->options.kv], m->config.context_length, &kv);
+    parley_status status = pl_asr_prompt(&m->config, m->tokenizer, (pl_tokenize_options){.splitter = m->env.splitter}, s->context,
+                                         s->language ? s->language->name : NULL, 0, &prompt, error);
+    int64_t at_once = s->stream ? 1 : s->n_segments < s->options.batch ? s->n_segments : s->options.batch;
+    *bytes = pl_kv_bytes(&kv, most_positions(s, longest, (int64_t)prompt.ids.count)) * (uint64_t)at_once;
+    pl_ids_free(&prompt.ids);
+    return status;
+}
+
 parley_status pl_asr_begin(asr_session *s, asr_segment *g, parley_error *error)
 {
     if (g->padded < ASR_MIN_SAMPLES) { /* too short for the front end, and for speech */

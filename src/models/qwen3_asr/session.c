@@ -201,7 +201,7 @@ static parley_status poll(parley_asr *session, parley_asr_update *update, bool *
     return failure_of(s, error);
 }
 
-static parley_status step(parley_asr *const *sessions, size_t count, size_t *running, parley_error *errors)
+static parley_status step(parley_asr *const *sessions, size_t count, int32_t prompt_rows, size_t *running, parley_error *errors)
 {
     enum { AT_ONCE = 64 };
     parley_status first = PARLEY_OK;
@@ -213,7 +213,7 @@ static parley_status step(parley_asr *const *sessions, size_t count, size_t *run
             if (((asr_session *)sessions[j])->state == ASR_STATE_RUNNING && !((asr_session *)sessions[j])->stream)
                 some[n++] = (asr_session *)sessions[j];
         if (n)
-            pl_asr_advance(some, n);
+            pl_asr_advance(some, n, prompt_rows);
     }
     for (size_t i = 0; i < count; i++) {
         const asr_session *s = (const asr_session *)sessions[i];
@@ -223,6 +223,23 @@ static parley_status step(parley_asr *const *sessions, size_t count, size_t *run
         *running += s->state == ASR_STATE_RUNNING && !s->stream;
     }
     return first;
+}
+
+static bool wants_preparing(const parley_asr *session)
+{
+    const asr_session *s = (const asr_session *)session;
+    return !s->stream && pl_asr_has_room(s);
+}
+
+/* A failure is kept for the step. */
+static void prepare(parley_asr *session)
+{
+    pl_asr_begin_segments((asr_session *)session);
+}
+
+static parley_status kv_bytes(const parley_asr *session, uint64_t *bytes, parley_error *error)
+{
+    return pl_asr_kv_bytes((const asr_session *)session, bytes, error);
 }
 
 static void cancel(parley_asr *session)
@@ -312,6 +329,9 @@ const pl_asr_ops pl_asr_ops_qwen3 = {
     .finish = finish,
     .step = step,
     .poll = poll,
+    .wants_preparing = wants_preparing,
+    .prepare = prepare,
+    .kv_bytes = kv_bytes,
     .cancel = cancel,
     .result = result,
     .align_options_init = pl_asr_align_options_init,

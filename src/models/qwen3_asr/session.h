@@ -22,6 +22,7 @@ typedef struct asr_segment {
     asr_prompt prompt;
     float *input; /* [prompt length][width]; released behind the prefill */
     pl_kv kv;
+    int computed, rows; /* positions of the prompt in the cache; to compute in this step */
     int32_t budget, n_tokens;
     int32_t *tokens; /* [budget] */
     float *logprobs;
@@ -67,12 +68,18 @@ parley_status pl_asr_cut(asr_session *s, parley_error *error);
 parley_status pl_asr_begin(asr_session *s, asr_segment *segment, parley_error *error);
 parley_status pl_asr_end(asr_session *s, asr_segment *segment, parley_finish finish, parley_error *error);
 void pl_asr_release(asr_session *s, asr_segment *segment);
+/* Most positions that the caches of the segments that run at once come to hold, in bytes. */
+parley_status pl_asr_kv_bytes(const asr_session *s, uint64_t *bytes, parley_error *error);
 
 /* The model says "language None" where there is nothing to hear; `raw` has a NUL behind it. */
 bool pl_asr_says_nothing(pl_span raw, const pl_answer *answer);
 
 /* recognise.c: whether the id ends an answer; one step of each session; failures are kept in the sessions. */
 bool pl_asr_ends(const asr_config *config, int32_t id);
-void pl_asr_advance(asr_session *const *sessions, size_t count);
+/* At most `prompt_rows` rows of prompts. */
+void pl_asr_advance(asr_session *const *sessions, size_t count, int32_t prompt_rows);
+/* Whether segments wait that the session's batch has room for; begins them. */
+bool pl_asr_has_room(const asr_session *s);
+void pl_asr_begin_segments(asr_session *s);
 
 #endif

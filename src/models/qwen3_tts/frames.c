@@ -30,21 +30,37 @@ static void fail(tts_session *s, parley_status status, const parley_error *error
     s->failure.status = status;
 }
 
+void pl_tts_conclude(tts_session *s, parley_finish finish)
+{
+    parley_error error;
+    if (finish > s->finish)
+        s->finish = finish;
+    s->state = TTS_STATE_DONE;
+    parley_status status = pl_tts_speech_finish(s, &error);
+    s->times.total = s->began > 0 ? pl_seconds() - s->began : 0;
+    if (status != PARLEY_OK)
+        fail(s, status, &error);
+}
+
 static void end(tts_session *s, parley_finish finish)
 {
     parley_error error;
     parley_status status = PARLEY_OK;
-    s->finish = finish;
-    s->state = TTS_STATE_DONE;
     if (finish != PARLEY_FINISH_CANCELLED)
         status = pl_tts_speech_decode(s, true, &error);
     else if (s->speech.state) /* frames that nobody will hear do not count */
         s->frames = s->speech.decoded;
-    if (status == PARLEY_OK)
-        status = pl_tts_speech_finish(s, &error);
-    s->times.total = pl_seconds() - s->began;
-    if (status != PARLEY_OK)
+    if (status != PARLEY_OK) {
         fail(s, status, &error);
+        return;
+    }
+    s->text.spoken = finish != PARLEY_FINISH_CANCELLED && pl_tts_text_goes_on(s);
+    if (!s->text.spoken) {
+        pl_tts_conclude(s, finish);
+        return;
+    }
+    s->finish = finish > s->finish ? finish : s->finish;
+    s->state = TTS_STATE_TEXT;
 }
 
 /* Drops sessions that are over from the batch. */
@@ -71,7 +87,13 @@ static void fail_all(batch *b, parley_status status, const parley_error *error)
 
 static int input_length(const tts_session *s)
 {
-    return s->state == TTS_STATE_PROMPT ? s->prompt.length : 1;
+    return s->state == TTS_STATE_PROMPT ? s->rows : 1;
+}
+
+/* Whether the step brings the session to a choice: a prompt that is computed in parts comes to it with its last row. */
+static bool chooses(const tts_session *s)
+{
+    return s->state != TTS_STATE_PROMPT || s->computed + s->rows == s->prompt.length;
 }
 
 /* Cache rows are reserved one session after the other, so that one that finds none does not stop the others. */
@@ -94,8 +116,9 @@ static void fill_input(const batch *b, tts_session *s, float *x)
         memcpy(x, s->next, (size_t)width * sizeof *x);
         return;
     }
-    pl_tts_prompt_embed(b->compute->k, &b->model->network, config, &s->prompt, &s->voice, s->projected, x);
-    pl_tap_floats(&b->tap, "prompt_embeds", x, s->prompt.length, width);
+    tts_prompt_rows rows = {&b->model->network, config, &s->prompt, &s->voice, s->projected.data};
+    pl_tts_prompt_embed(b->compute->k, &rows, s->computed, s->rows, x);
+    pl_tap_floats(&b->tap, "prompt_embeds", x, s->rows, width);
 }
 
 static void tap_prefill(void *context, int layer, const char *what, const float *data, int rows, int width)
@@ -106,8 +129,21 @@ static void tap_prefill(void *context, int layer, const char *what, const float 
     pl_tap_floats(&b->tap, name, data, rows, width);
 }
 
-/* hidden [count][width] and scores [count][vocabulary] of each session's last position. With a tap all rows of a prompt are computed. */
-static parley_status run_talker(batch *b, float *hidden, float *scores, parley_error *error)
+/* Puts those that come to a choice in front; returns how many. */
+static int choosing_first(batch *b)
+{
+    int front = 0;
+    for (int i = 0; i < b->count; i++)
+        if (chooses(b->s[i])) {
+            tts_session *s = b->s[i];
+            memmove(&b->s[front + 1], &b->s[front], (size_t)(i - front) * sizeof *b->s);
+            b->s[front++] = s;
+        }
+    return front;
+}
+
+/* hidden [wanted][width] and scores [wanted][vocabulary] of the first sessions' last positions. With a tap all rows of a prompt are computed. */
+static parley_status run_talker(batch *b, int wanted, float *hidden, float *scores, parley_error *error)
 {
     const tts_network *n = &b->model->network;
     int width = n->talker.shape.width, all = 0;
@@ -128,11 +164,11 @@ static parley_status run_talker(batch *b, float *hidden, float *scores, parley_e
                     .sequences = b->tokens,
                     .n_sequences = b->count,
                     .rows = b->rows,
-                    .n_rows = b->count,
+                    .n_rows = wanted ? wanted : 1, /* none is not for the network */
                     .out = hidden,
                     .cancel = b->count == 1 ? &b->s[0]->cancelled : NULL};
     if (!tap_prompt)
-        return pl_decoder_forward(b->compute, &n->talker, &f, &n->codec_head, scores, error);
+        return pl_decoder_forward(b->compute, &n->talker, &f, wanted ? &n->codec_head : NULL, scores, error);
     f.rows = NULL;
     f.out = every;
     f.tap = tap_prefill;
@@ -155,7 +191,8 @@ static void count_agreement(tts_session *s, int level, bool same)
 /* The code of `group` for the frame being made: chosen, or the teacher's. */
 static parley_status choose_code(tts_session *s, float *scores, int n, int group, const parley_sampling *sampling, int32_t *code, parley_error *error)
 {
-    PL_TRY(pl_choose(scores, n, sampling, pl_draw(s->options.seed, (uint32_t)s->frames, (uint32_t)group), s->work, code, error));
+    PL_TRY(pl_choose(scores, n, sampling, pl_draw(s->options.seed + (uint64_t)s->text.pieces - 1, (uint32_t)s->frames, (uint32_t)group), s->work,
+                     code, error));
     if (s->options.teacher && (size_t)s->frames < s->options.teacher_frames) {
         int32_t forced = s->options.teacher[(int64_t)s->frames * s->model->config.groups + group];
         count_agreement(s, group > 0, forced == *code);
@@ -168,7 +205,8 @@ static parley_status choose_first(tts_session *s, const float *scores, parley_er
 {
     const tts_config *c = &s->model->config;
     int32_t n = c->codec_vocabulary, end_of_codes = n - SUPPRESSED < c->codebook_size ? n - SUPPRESSED : c->codebook_size;
-    pl_score_rules rules = {.history = s->first_codes,
+    int32_t *first_codes = s->first_codes.data;
+    pl_score_rules rules = {.history = first_codes,
                             .n_history = s->frames,
                             .penalty = s->options.talker.repetition_penalty,
                             .end_id = c->codec_eos,
@@ -184,7 +222,7 @@ static parley_status choose_first(tts_session *s, const float *scores, parley_er
     else if (s->frames >= s->budget) /* one choice more than frames is taken, as the reference does, to tell a stop from the limit */
         end(s, PARLEY_FINISH_LENGTH);
     else
-        s->codes[(int64_t)s->frames * c->groups] = s->first_codes[s->frames] = code;
+        *pl_tts_frame(s, s->frames) = first_codes[s->frames] = code;
     return PARLEY_OK;
 }
 
@@ -300,7 +338,7 @@ static void choose_codes(batch *b, const predicting *p)
     for (int i = 0; i < b->count; i++) {
         tts_session *s = b->s[i];
         parley_error error;
-        int32_t *code = &s->codes[(int64_t)s->frames * c->groups + b->group];
+        int32_t *code = pl_tts_frame(s, s->frames) + b->group;
         parley_status status =
             choose_code(s, p->scores + (int64_t)i * c->codebook_size, c->codebook_size, b->group, &s->options.predictor, code, &error);
         if (status != PARLEY_OK) {
@@ -318,7 +356,7 @@ static void first_inputs(const batch *b, predicting *p)
     for (int i = 0; i < b->count; i++) {
         float *row = p->wide + (int64_t)i * 2 * width;
         memcpy(row, b->s[i]->hidden, (size_t)width * sizeof *row);
-        pl_embed_sum(b->compute->k, &table, &b->s[i]->first_codes[b->s[i]->frames], 1, width, row + width);
+        pl_embed_sum(b->compute->k, &table, pl_tts_frame(b->s[i], b->s[i]->frames), 1, width, row + width);
     }
 }
 
@@ -327,7 +365,7 @@ static void next_inputs(const batch *b, predicting *p)
     const tts_config *c = &b->model->config;
     const pl_tensor *table = &b->model->network.predictor_embeddings[b->group - 1];
     for (int i = 0; i < b->count; i++)
-        pl_embed_sum(b->compute->k, &table, &b->s[i]->codes[(int64_t)b->s[i]->frames * c->groups + b->group], 1, c->talker.width,
+        pl_embed_sum(b->compute->k, &table, pl_tts_frame(b->s[i], b->s[i]->frames) + b->group, 1, c->talker.width,
                      p->wide + (int64_t)i * c->talker.width);
 }
 
@@ -362,15 +400,13 @@ static parley_status run_predictor(batch *b, parley_error *error)
 
 /* ------------------------------------------------------------------ one frame */
 
-/* Input of the next step: the frame's codes, and the next text row. */
-static void make_next(const batch *b, tts_session *s)
+/* Input of the next step: the frame's codes, and the next text row, if it has come. */
+static parley_status make_next(const batch *b, tts_session *s, parley_error *error)
 {
-    const tts_config *c = &b->model->config;
-    int32_t row = s->frames < s->prompt.n_trailing ? s->prompt.trailing[s->frames] : TTS_PAD;
-    pl_tts_embed_frame(b->compute->k, &b->model->network, c, s->codes + (int64_t)s->frames * c->groups, s->next);
-    b->compute->k->add(s->next, s->projected + (int64_t)row * c->talker.width, c->talker.width);
-    pl_tap_floats(&b->tap, "step_embeds", s->next, 1, c->talker.width);
+    pl_tts_embed_frame(b->compute->k, &b->model->network, &b->model->config, pl_tts_frame(s, s->frames), s->next);
+    s->lacks_row = true;
     s->frames++;
+    return pl_tts_text_row(s, error);
 }
 
 static void finish_frames(batch *b)
@@ -378,8 +414,9 @@ static void finish_frames(batch *b)
     for (int i = 0; i < b->count; i++) {
         tts_session *s = b->s[i];
         parley_error error;
-        make_next(b, s);
-        parley_status status = pl_tts_speech_decode(s, false, &error);
+        parley_status status = make_next(b, s, &error);
+        if (status == PARLEY_OK)
+            status = pl_tts_speech_decode(s, false, &error);
         if (status != PARLEY_OK)
             fail(s, status, &error);
     }
@@ -404,14 +441,18 @@ static parley_status run_frame(batch *b, parley_error *error)
     float *scores = pl_step_floats(b->compute, (int64_t)count * c->codec_vocabulary);
     if (!b->tokens || !b->rows || !hidden || !scores)
         return pl_fail_memory(error, "the work space of a step");
+    int wanted = choosing_first(b);
     bool prompt = b->s[0]->state == TTS_STATE_PROMPT;
     double clock = pl_seconds();
-    PL_TRY(run_talker(b, hidden, scores, error));
+    PL_TRY(run_talker(b, wanted, hidden, scores, error));
+    for (int i = 0; i < count; i++)
+        if (b->s[i]->state == TTS_STATE_PROMPT)
+            b->s[i]->computed += b->s[i]->rows;
     clock = account(b, count, prompt ? offsetof(parley_tts_times, prefill) : offsetof(parley_tts_times, talker), clock);
+    b->count = wanted;
     choose_first_codes(b, hidden, scores);
     if (b->count == 0)
         return PARLEY_OK;
-    count = b->count;
     clock = pl_seconds();
     PL_TRY(run_predictor(b, error));
     account(b, b->count, offsetof(parley_tts_times, predictor), clock);
@@ -438,17 +479,56 @@ static void step_alike(tts_session **sessions, int count)
         fail_all(&b, status, &error);
 }
 
-void pl_tts_advance(tts_session *const *sessions, size_t count)
+/* What has to come before the step of a session: its prompt, its text row. */
+static parley_status ready_up(tts_session *s, parley_error *error)
+{
+    if (s->began == 0)
+        s->began = pl_seconds();
+    double clock = pl_seconds();
+    if (s->state == TTS_STATE_TEXT)
+        PL_TRY(pl_tts_text_begin(s, error));
+    if (s->state == TTS_STATE_PROMPT && !s->prepared)
+        PL_TRY(pl_tts_text_prepare(s, error));
+    if (s->state == TTS_STATE_PROMPT)
+        s->times.prefill += pl_seconds() - clock;
+    return s->state == TTS_STATE_FRAMES && s->lacks_row ? pl_tts_text_row(s, error) : PARLEY_OK;
+}
+
+void pl_tts_ready_up(tts_session *s)
+{
+    parley_error error;
+    parley_status status = ready_up(s, &error);
+    if (status != PARLEY_OK)
+        fail(s, status, &error);
+}
+
+/* Whether the session takes part in this step; shares out the rows of prompts, first come, first served. */
+static bool takes_part(tts_session *s, int32_t *prompt_rows)
+{
+    if (atomic_load(&s->cancelled)) {
+        end(s, PARLEY_FINISH_CANCELLED);
+        return false;
+    }
+    pl_tts_ready_up(s);
+    if (s->waiting || s->state == TTS_STATE_DONE || s->state == TTS_STATE_FAILED)
+        return false;
+    if (s->state != TTS_STATE_PROMPT)
+        return true;
+    int32_t left = s->prompt.length - s->computed;
+    s->rows = s->tap.call || left < *prompt_rows ? left : *prompt_rows;
+    *prompt_rows -= s->rows < *prompt_rows ? s->rows : *prompt_rows;
+    return s->rows > 0;
+}
+
+void pl_tts_advance(tts_session *const *sessions, size_t count, int32_t prompt_rows)
 {
     enum { MOST_AT_ONCE = 64 };
     tts_session *alike[2][MOST_AT_ONCE]; /* by arithmetic; a session with a tap runs alone */
     int n[2] = {0, 0};
     for (size_t i = 0; i < count; i++) {
         tts_session *s = sessions[i];
-        if (atomic_load(&s->cancelled)) {
-            end(s, PARLEY_FINISH_CANCELLED);
+        if (!takes_part(s, &prompt_rows))
             continue;
-        }
         if (s->tap.call) {
             step_alike(&s, 1);
             continue;

@@ -6,17 +6,28 @@
 
 /* <|im_start|> by id, then "role\n" and the text as one piece, since the reference tokenises them together: line ends at the start of a text join the
  * one behind the role. */
-static parley_status push_turn(const tts_prompt_input *in, pl_arena *arena, const char *role, pl_span text, pl_ids *ids, parley_error *error)
+static parley_status push_open(const tts_prompt_input *in, pl_arena *arena, const char *role, pl_span text, bool open, pl_ids *ids,
+                               parley_error *error)
 {
     size_t role_length = strlen(role);
+    pl_arena_mark mark = pl_arena_save(arena);
     char *piece = pl_arena_alloc_raw(arena, role_length + text.length, 1);
     if (!piece)
         return pl_fail_memory(error, "a prompt");
     memcpy(piece, role, role_length);
     if (text.length)
         memcpy(piece + role_length, text.text, text.length);
+    pl_span turn = {piece, role_length + text.length};
     PL_TRY(pl_ids_push(ids, in->config->im_start, error));
-    return pl_tokenize(in->tokenizer, (pl_span){piece, role_length + text.length}, in->tokenizing, ids, error);
+    parley_status status = open ? pl_tokenize_open(in->tokenizer, turn, in->tokenizing.splitter, ids, error)
+                                : pl_tokenize(in->tokenizer, turn, in->tokenizing, ids, error);
+    pl_arena_restore(arena, mark);
+    return status;
+}
+
+static parley_status push_turn(const tts_prompt_input *in, pl_arena *arena, const char *role, pl_span text, pl_ids *ids, parley_error *error)
+{
+    return push_open(in, arena, role, text, false, ids, error);
 }
 
 static parley_status push_end(const tts_prompt_input *in, pl_ids *ids, parley_error *error)
@@ -37,6 +48,24 @@ static parley_status check_utf8(const char *what, pl_span text, parley_error *er
     return pl_fail_at(error, PARLEY_FORMAT, valid, "%s is not valid UTF-8 at byte %zu", what, valid);
 }
 
+/* Of an open text the ids known so far, nothing behind them. */
+static parley_status tokenize_text(pl_arena *arena, const tts_prompt_input *in, tts_prompt *p, parley_error *error)
+{
+    p->text_ids.count = 0;
+    PL_TRY(push_open(in, arena, assistant, in->text, in->open, &p->text_ids, error));
+    if (in->open) {
+        p->text_length = p->text_ids.count > ROLE_IDS ? (int32_t)p->text_ids.count - ROLE_IDS : 0;
+        return PARLEY_OK;
+    }
+    PL_TRY(push_end(in, &p->text_ids, error));
+    PL_TRY(push_turn(in, arena, assistant, (pl_span){"", 0}, &p->text_ids, error));
+    if (p->text_ids.count < ROLE_IDS + TEXT_TAIL)
+        return pl_fail(error, PARLEY_FORMAT, "the template gives %zu ids, expected at least %d: the vocabulary has no usable \"assistant\"",
+                       p->text_ids.count, ROLE_IDS + TEXT_TAIL);
+    p->text_length = (int32_t)p->text_ids.count - ROLE_IDS - TEXT_TAIL;
+    return PARLEY_OK;
+}
+
 static parley_status tokenize_all(pl_arena *arena, const tts_prompt_input *in, tts_prompt *p, parley_error *error)
 {
     pl_span instruct = {in->instruct, in->instruct ? strlen(in->instruct) : 0};
@@ -44,9 +73,7 @@ static parley_status tokenize_all(pl_arena *arena, const tts_prompt_input *in, t
     PL_TRY(check_utf8("the text", in->text, error));
     PL_TRY(check_utf8("the instruction", instruct, error));
     PL_TRY(check_utf8("the transcript", ref_text, error));
-    PL_TRY(push_turn(in, arena, assistant, in->text, &p->text_ids, error));
-    PL_TRY(push_end(in, &p->text_ids, error));
-    PL_TRY(push_turn(in, arena, assistant, (pl_span){"", 0}, &p->text_ids, error));
+    PL_TRY(tokenize_text(arena, in, p, error));
     if (in->instruct) {
         PL_TRY(push_turn(in, arena, user, instruct, &p->instruct_ids, error));
         PL_TRY(push_end(in, &p->instruct_ids, error));
@@ -55,10 +82,6 @@ static parley_status tokenize_all(pl_arena *arena, const tts_prompt_input *in, t
         PL_TRY(push_turn(in, arena, assistant, ref_text, &p->ref_ids, error));
         PL_TRY(push_end(in, &p->ref_ids, error));
     }
-    if (p->text_ids.count < ROLE_IDS + TEXT_TAIL)
-        return pl_fail(error, PARLEY_FORMAT, "the template gives %zu ids, expected at least %d: the vocabulary has no usable \"assistant\"",
-                       p->text_ids.count, ROLE_IDS + TEXT_TAIL);
-    p->text_length = (int32_t)p->text_ids.count - ROLE_IDS - TEXT_TAIL;
     return PARLEY_OK;
 }
 
@@ -76,6 +99,12 @@ static int32_t project(builder *b, int32_t id)
     if (b->status == PARLEY_OK)
         b->status = pl_ids_push(&b->p->projected, id, b->error);
     return (int32_t)b->p->projected.count - 1;
+}
+
+static void trail(builder *b, int32_t row)
+{
+    if (b->status == PARLEY_OK)
+        b->status = pl_ids_push(&b->p->trailing, row, b->error);
 }
 
 static void put(builder *b, int32_t text, int32_t codec)
@@ -107,13 +136,20 @@ static void put_header(builder *b)
     put(b, TTS_BOS, c->codec_pad);
 }
 
+/* Ids of the text from `first` on, fed along with the frames, and the end if it has come. */
+static void put_trailing(builder *b, int32_t first)
+{
+    for (int32_t i = first; i < b->p->text_length; i++)
+        trail(b, project(b, b->p->text_ids.ids[ROLE_IDS + i]));
+    if (!b->in->open)
+        trail(b, TTS_EOS);
+}
+
 static void put_streaming(builder *b)
 {
-    const int32_t *ids = b->p->text_ids.ids + ROLE_IDS; /* an empty text takes the <|im_end|> behind it, as the reference does */
-    put(b, project(b, ids[0]), b->in->config->codec_bos);
-    for (int32_t i = 1; i < b->p->text_length; i++)
-        b->p->trailing[b->p->n_trailing++] = project(b, ids[i]);
-    b->p->trailing[b->p->n_trailing++] = TTS_EOS;
+    /* An empty text takes the <|im_end|> behind it, as the reference does. */
+    put(b, project(b, b->p->text_ids.ids[ROLE_IDS]), b->in->config->codec_bos);
+    put_trailing(b, 1);
 }
 
 static void put_full(builder *b)
@@ -123,7 +159,7 @@ static void put_full(builder *b)
         put(b, project(b, b->p->text_ids.ids[ROLE_IDS + i]), c->codec_pad);
     put(b, TTS_EOS, c->codec_pad);
     put(b, TTS_PAD, c->codec_bos);
-    b->p->trailing[b->p->n_trailing++] = TTS_PAD;
+    trail(b, TTS_PAD);
 }
 
 /* Text stream of a clone with reference codes: the reference's text, the text, the end; `x` holds indices into projected. */
@@ -134,7 +170,8 @@ static int64_t reference_text(builder *b, int32_t *x)
         x[n++] = project(b, b->p->ref_ids.ids[i]);
     for (int32_t i = 0; i < b->p->text_length; i++)
         x[n++] = project(b, b->p->text_ids.ids[ROLE_IDS + i]);
-    x[n++] = TTS_EOS;
+    if (!b->in->open)
+        x[n++] = TTS_EOS;
     return n;
 }
 
@@ -153,34 +190,57 @@ static void put_reference(builder *b, int32_t *x)
     for (int64_t j = 0; j < n_codec; j++)
         put(b, full || j >= n_text ? TTS_PAD : x[j], reference_codec(b, j));
     for (int64_t j = n_codec; !full && j < n_text; j++)
-        b->p->trailing[b->p->n_trailing++] = x[j];
-    if (full || n_text <= n_codec)
-        b->p->trailing[b->p->n_trailing++] = TTS_PAD;
+        trail(b, x[j]);
+    if (full || (n_text <= n_codec && !b->in->open))
+        trail(b, TTS_PAD);
+}
+
+/* Whether the rows of the prompt are known. */
+static bool is_enough(const tts_prompt_input *in, const tts_prompt *p)
+{
+    if (!in->open)
+        return true;
+    int64_t reference = (int64_t)p->ref_ids.count - ROLE_IDS - REF_TAIL, wanted = in->voice.ref_codes ? 1 + in->voice.ref_frames - reference : 1;
+    return in->layout == PARLEY_LAYOUT_STREAMING && p->text_length >= 1 && p->text_length >= wanted;
+}
+
+static parley_status put_all(builder *b, pl_arena *arena, parley_error *error)
+{
+    enum { MOST_HEADER = 16 };
+    size_t ids = b->p->text_ids.count + b->p->instruct_ids.count + b->p->ref_ids.count + MOST_HEADER;
+    b->p->positions = PL_NEW_ARRAY(arena, tts_position, ids + (size_t)b->in->voice.ref_frames);
+    int32_t *x = PL_NEW_ARRAY(arena, int32_t, ids);
+    if (!b->p->positions || !x)
+        return pl_fail_memory(error, "a prompt");
+    project(b, b->in->config->tts_pad);
+    project(b, b->in->config->tts_bos);
+    project(b, b->in->config->tts_eos);
+    put_header(b);
+    if (b->in->voice.ref_codes)
+        put_reference(b, x);
+    else if (b->in->layout == PARLEY_LAYOUT_STREAMING)
+        put_streaming(b);
+    else
+        put_full(b);
+    return b->status;
 }
 
 parley_status pl_tts_prompt_build(pl_arena *arena, const tts_prompt_input *in, tts_prompt *p, parley_error *error)
 {
-    enum { MOST_HEADER = 16 };
-    *p = (tts_prompt){0};
-    p->text_ids.allocator = p->instruct_ids.allocator = p->ref_ids.allocator = p->projected.allocator = arena->allocator;
+    pl_ids none = {.allocator = arena->allocator};
+    *p = (tts_prompt){.text_ids = none, .instruct_ids = none, .ref_ids = none, .projected = none, .trailing = none};
     PL_TRY(tokenize_all(arena, in, p, error));
-    size_t ids = p->text_ids.count + p->instruct_ids.count + p->ref_ids.count + MOST_HEADER;
-    p->positions = PL_NEW_ARRAY(arena, tts_position, ids + (size_t)in->voice.ref_frames);
-    p->trailing = PL_NEW_ARRAY(arena, int32_t, ids);
-    int32_t *x = PL_NEW_ARRAY(arena, int32_t, ids);
-    if (!p->positions || !p->trailing || !x)
-        return pl_fail_memory(error, "a prompt");
     builder b = {in, p, error, PARLEY_OK};
-    project(&b, in->config->tts_pad);
-    project(&b, in->config->tts_bos);
-    project(&b, in->config->tts_eos);
-    put_header(&b);
-    if (in->voice.ref_codes)
-        put_reference(&b, x);
-    else if (in->layout == PARLEY_LAYOUT_STREAMING)
-        put_streaming(&b);
-    else
-        put_full(&b);
+    return is_enough(in, p) ? put_all(&b, arena, error) : PARLEY_OK;
+}
+
+parley_status pl_tts_prompt_extend(pl_arena *arena, const tts_prompt_input *in, tts_prompt *p, parley_error *error)
+{
+    int32_t known = p->text_length;
+    builder b = {in, p, error, PARLEY_OK};
+    PL_TRY(check_utf8("the text", in->text, error));
+    PL_TRY(tokenize_text(arena, in, p, error));
+    put_trailing(&b, known);
     return b.status;
 }
 
@@ -190,6 +250,7 @@ void pl_tts_prompt_free(tts_prompt *prompt)
     pl_ids_free(&prompt->instruct_ids);
     pl_ids_free(&prompt->ref_ids);
     pl_ids_free(&prompt->projected);
+    pl_ids_free(&prompt->trailing);
 }
 
 /* ------------------------------------------------------------------ embedding */
@@ -252,15 +313,14 @@ static void embed_codec(const pl_kernels *k, const tts_network *network, const t
         pl_embed_sum(k, &table, &codec, 1, config->talker.width, y);
 }
 
-void pl_tts_prompt_embed(const pl_kernels *k, const tts_network *network, const tts_config *config, const tts_prompt *prompt, const tts_voice *voice,
-                         const float *projected, float *out)
+void pl_tts_prompt_embed(const pl_kernels *k, const tts_prompt_rows *rows, int32_t first, int32_t count, float *out)
 {
-    int width = config->talker.width;
-    for (int32_t i = 0; i < prompt->length; i++) {
-        const tts_position *p = &prompt->positions[i];
+    int width = rows->config->talker.width;
+    for (int32_t i = 0; i < count; i++) {
+        const tts_position *p = &rows->prompt->positions[first + i];
         float *y = out + (int64_t)i * width;
-        embed_codec(k, network, config, voice, p->codec, y);
+        embed_codec(k, rows->network, rows->config, rows->voice, p->codec, y);
         if (p->text != TTS_NO_TEXT)
-            k->add(y, projected + (int64_t)p->text * width, width);
+            k->add(y, rows->projected + (int64_t)p->text * width, width);
     }
 }

@@ -26,10 +26,9 @@ typedef struct tts_prompt {
     pl_ids text_ids, instruct_ids, ref_ids; /* of the whole templated strings */
     pl_ids projected;                       /* text ids whose projection is needed; the first TTS_FIXED are pad, bos, eos */
     tts_position *positions;                /* [length] */
-    int32_t length;
-    int32_t *trailing; /* [n_trailing]: indices into `projected`, fed along with the frames; pad behind them */
-    int32_t n_trailing;
-    int32_t text_length; /* ids of the text alone */
+    int32_t length;                         /* 0: there is too little text for a prompt */
+    pl_ids trailing;                        /* indices into `projected`, fed along with the frames; pad behind them */
+    int32_t text_length;                    /* ids of the text alone that are known */
 } tts_prompt;
 
 typedef struct tts_prompt_input {
@@ -37,6 +36,7 @@ typedef struct tts_prompt_input {
     const pl_tokenizer *tokenizer;
     pl_tokenize_options tokenizing;
     pl_span text;
+    bool open;            /* more text is to come: only ids that stay are taken */
     const char *instruct; /* NULL: none */
     int32_t language;     /* codec row; -1: automatic */
     parley_layout layout;
@@ -47,6 +47,9 @@ typedef struct tts_prompt_input {
 parley_status pl_tts_prompt_build(pl_arena *arena, const tts_prompt_input *input, tts_prompt *prompt, parley_error *error);
 void pl_tts_prompt_free(tts_prompt *prompt);
 
+/* Takes the ids that `input->text`, longer or complete now, has more into the trailing rows; the prompt is not empty. FORMAT, MEMORY. */
+parley_status pl_tts_prompt_extend(pl_arena *arena, const tts_prompt_input *input, tts_prompt *prompt, parley_error *error);
+
 /* Projections of all of prompt->projected: [count][talker width]. Float32 arithmetic whatever the weights: it is done once. */
 parley_status pl_tts_project_text(pl_compute *compute, const tts_network *network, const tts_config *config, const int32_t *ids, int64_t count,
                                   float *out, parley_error *error);
@@ -54,8 +57,16 @@ parley_status pl_tts_project_text(pl_compute *compute, const tts_network *networ
 /* Sum of the code embeddings of one frame [groups]: y [talker width]. */
 void pl_tts_embed_frame(const pl_kernels *k, const tts_network *network, const tts_config *config, const int32_t *codes, float *y);
 
-/* Rows of the prompt: out [length][talker width], from the projections. */
-void pl_tts_prompt_embed(const pl_kernels *k, const tts_network *network, const tts_config *config, const tts_prompt *prompt, const tts_voice *voice,
-                         const float *projected, float *out);
+/* What the rows of a prompt are made from. */
+typedef struct tts_prompt_rows {
+    const tts_network *network;
+    const tts_config *config;
+    const tts_prompt *prompt;
+    const tts_voice *voice;
+    const float *projected;
+} tts_prompt_rows;
+
+/* Rows first .. first + count - 1 of the prompt: out [count][talker width]. */
+void pl_tts_prompt_embed(const pl_kernels *k, const tts_prompt_rows *rows, int32_t first, int32_t count, float *out);
 
 #endif

@@ -1,15 +1,12 @@
 #include "models/qwen3_tts/session.h"
 
 #include "base/clock.h"
-#include "models/qwen3_tts/budget.h"
 #include "models/qwen3_tts/voice_file.h"
-#include "text/strings.h"
 
-#include <inttypes.h>
-#include <math.h>
+#include <limits.h>
 #include <string.h>
 
-enum { SESSION_CHUNK = 1 << 16, MOST_TEXT = 16 << 20 };
+enum { SESSION_CHUNK = 1 << 16, PIECE_CHUNK = 1 << 14 };
 
 /* ------------------------------------------------------------------ defaults */
 
@@ -28,6 +25,7 @@ static void options_init(const void *model, parley_tts_options *options)
                                     .speaker = c->n_speakers ? c->speakers[0].name : NULL,
                                     .language = "auto",
                                     .layout = base ? PARLEY_LAYOUT_STREAMING : PARLEY_LAYOUT_FULL,
+                                    .pause_seconds = 0.3,
                                     .kv = PARLEY_KV_F16,
                                     .activations = pl_int8_pays(m->env.kernels->level) ? PARLEY_ACTIVATIONS_INT8 : PARLEY_ACTIVATIONS_F32,
                                     .chunk_frames = 8,
@@ -43,11 +41,12 @@ static void session_close(parley_tts *session)
     tts_session *s = (tts_session *)session;
     parley_allocator allocator = s->arena.allocator;
     pl_tts_speech_close(s);
-    pl_tts_prompt_free(&s->prompt);
-    pl_kv_free(&s->talker_kv);
-    pl_kv_free(&s->predictor_kv);
+    if (s->allocated) {
+        pl_kv_free(&s->talker_kv);
+        pl_kv_free(&s->predictor_kv);
+    }
     pl_compute_close(&s->compute);
-    pl_release(&allocator, s->text, s->text_capacity, 1);
+    pl_tts_text_close(s);
     pl_arena_free(&s->arena);
     pl_release(&allocator, s, 1, sizeof *s);
 }
@@ -58,12 +57,13 @@ static pl_type cache_type(parley_kv kv)
     return types[kv];
 }
 
-static parley_status allocate(tts_session *s, parley_error *error)
+/* What only a session that speaks needs, so that one that waits for its turn is small. */
+parley_status pl_tts_allocate(tts_session *s, parley_error *error)
 {
     const tts_config *c = &s->model->config;
     const parley_allocator *allocator = &s->arena.allocator;
-    pl_transformer_kv(&s->model->network.talker, allocator, cache_type(s->options.kv), c->context_length, &s->talker_kv);
-    pl_transformer_kv(&s->model->network.predictor, allocator, PL_F32, c->groups, &s->predictor_kv);
+    if (s->allocated)
+        return PARLEY_OK;
     s->hidden = PL_NEW_ARRAY(&s->arena, float, c->talker.width);
     s->next = PL_NEW_ARRAY(&s->arena, float, c->talker.width);
     s->scores = PL_NEW_ARRAY(&s->arena, float, c->codec_vocabulary);
@@ -73,7 +73,12 @@ static parley_status allocate(tts_session *s, parley_error *error)
         return pl_fail_memory(error, "a session");
     PL_TRY(
         pl_compute_open(allocator, s->model->env.kernels, s->model->env.pool, s->options.activations == PARLEY_ACTIVATIONS_INT8, &s->compute, error));
-    return s->options.pcm ? pl_tts_speech_open(s, error) : PARLEY_OK;
+    if (s->options.pcm)
+        PL_TRY(pl_tts_speech_open(s, error));
+    pl_transformer_kv(&s->model->network.talker, allocator, cache_type(s->options.kv), c->context_length, &s->talker_kv);
+    pl_transformer_kv(&s->model->network.predictor, allocator, PL_F32, c->groups, &s->predictor_kv);
+    s->allocated = true;
+    return PARLEY_OK;
 }
 
 static parley_status session_open(const void *model, const parley_tts_options *options, parley_tts **session, parley_error *error)
@@ -85,10 +90,11 @@ static parley_status session_open(const void *model, const parley_tts_options *o
     if (!s)
         return pl_fail_memory(error, "a session");
     *s = (tts_session){.base = {&pl_tts_ops_qwen3, m}, .model = m};
+    pl_buffer empty = {.allocator = m->env.allocator};
+    s->projected = s->codes = s->first_codes = empty;
     pl_arena_init(&s->arena, &m->env.allocator, SESSION_CHUNK);
+    pl_arena_init(&s->piece, &m->env.allocator, PIECE_CHUNK);
     parley_status status = pl_tts_take_options(s, options, error);
-    if (status == PARLEY_OK)
-        status = allocate(s, error);
     if (status != PARLEY_OK) {
         session_close(&s->base);
         return status;
@@ -99,145 +105,68 @@ static parley_status session_open(const void *model, const parley_tts_options *o
 
 /* ------------------------------------------------------------------ text */
 
+/* Of a live text more may come after the speech has ended; nobody hears it. */
 static parley_status push_text(parley_tts *session, const char *text, size_t length, parley_error *error)
 {
     tts_session *s = (tts_session *)session;
-    if (s->state != TTS_STATE_TEXT)
+    if (s->text.ended)
         return pl_fail(error, PARLEY_STATE, "the text is finished already");
-    if (length > MOST_TEXT - s->text_length)
-        return pl_fail(error, PARLEY_LIMIT, "the text has more than %d bytes", MOST_TEXT);
-    size_t wanted = s->text_length + length;
-    if (wanted > s->text_capacity) {
-        size_t capacity = wanted * 2;
-        char *grown = pl_alloc(&s->arena.allocator, capacity, 1);
-        if (!grown)
-            return pl_fail_memory(error, "a text");
-        if (s->text_length)
-            memcpy(grown, s->text, s->text_length);
-        pl_release(&s->arena.allocator, s->text, s->text_capacity, 1);
-        s->text = grown;
-        s->text_capacity = capacity;
-    }
-    if (length)
-        memcpy(s->text + s->text_length, text, length);
-    s->text_length = wanted;
-    return PARLEY_OK;
-}
-
-/* What is not UTF-8 is not blank: the prompt tells where. */
-static bool is_blank(const char *text, size_t length)
-{
-    return pl_utf8_check(text, length) == length && pl_trim((pl_span){text, length}).length == 0;
-}
-
-/* A teacher says how many frames there are; otherwise the caller's number or the budget from the text. */
-static int32_t frame_budget(const tts_session *s)
-{
-    const parley_tts_options *o = &s->options;
-    int32_t budget =
-        o->budget == PARLEY_BUDGET_FRAMES ? o->max_frames : pl_tts_frame_budget(s->prompt.text_length, s->model->config.generation.max_new_tokens);
-    if (o->teacher && (o->budget == PARLEY_BUDGET_TEXT || o->teacher_frames < (size_t)budget))
-        budget = (int32_t)o->teacher_frames;
-    return budget;
-}
-
-/* The last frame's position is prompt + budget - 1; one more step decides between stop and length. */
-static parley_status check_limit(tts_session *s, parley_error *error)
-{
-    s->budget = frame_budget(s);
-    int64_t wanted = (int64_t)s->prompt.length + s->budget;
-    if (wanted > s->model->config.context_length)
-        return pl_fail(error, PARLEY_LIMIT, "the prompt of %" PRId32 " positions and %" PRId32 " frames make %" PRId64 ", the model has %" PRId32,
-                       s->prompt.length, s->budget, wanted, s->model->config.context_length);
-    return PARLEY_OK;
-}
-
-static parley_status project(tts_session *s, parley_error *error)
-{
-    const tts_model *m = s->model;
-    int64_t count = (int64_t)s->prompt.projected.count, width = m->config.talker.width;
-    int64_t rows = (int64_t)s->budget + 1;
-    s->projected = PL_NEW_ARRAY(&s->arena, float, count *width);
-    s->codes = PL_NEW_ARRAY(&s->arena, int32_t, rows * m->config.groups);
-    s->first_codes = PL_NEW_ARRAY(&s->arena, int32_t, rows);
-    if (!s->projected || !s->codes || !s->first_codes)
-        return pl_fail_memory(error, "a prompt");
-    return pl_tts_project_text(&s->compute, &m->network, &m->config, s->prompt.projected.ids, count, s->projected, error);
-}
-
-static void tap_ids(const tts_session *s, const char *name, const pl_ids *ids)
-{
-    if (ids->count)
-        pl_tap_ids(&s->tap, name, ids->ids, (int64_t)ids->count, 0);
-}
-
-static parley_status tap_prompt(tts_session *s, parley_error *error)
-{
-    if (!s->tap.call)
+    if (s->state == TTS_STATE_DONE || s->state == TTS_STATE_FAILED)
         return PARLEY_OK;
-    int width = s->model->config.talker.width;
-    float *rows = PL_NEW_ARRAY(&s->arena, float, (int64_t)s->prompt.n_trailing *width);
-    if (!rows)
-        return pl_fail_memory(error, "a debug tap");
-    for (int32_t i = 0; i < s->prompt.n_trailing; i++)
-        memcpy(rows + (int64_t)i * width, s->projected + (int64_t)s->prompt.trailing[i] * width, (size_t)width * sizeof *rows);
-    tap_ids(s, "text_ids", &s->prompt.text_ids);
-    tap_ids(s, "instruct_ids", &s->prompt.instruct_ids);
-    tap_ids(s, "ref_ids", &s->prompt.ref_ids);
-    pl_tap_floats(&s->tap, "trailing", rows, s->prompt.n_trailing, width);
-    if (s->voice.xvector)
-        pl_tap_floats(&s->tap, "x_vector", s->voice.xvector, width, 0);
-    if (s->voice.ref_codes)
-        pl_tap_ids(&s->tap, "ref_codes", s->voice.ref_codes, s->voice.ref_frames, s->model->config.groups);
-    return PARLEY_OK;
+    return pl_tts_text_push(s, text, length, error);
 }
 
-static parley_status prepare(tts_session *s, parley_error *error)
-{
-    const tts_model *m = s->model;
-    if (!s->options.allow_empty && is_blank(s->text, s->text_length))
-        return pl_fail(error, PARLEY_ARGUMENT, "the text is empty%s", s->text_length ? " (white space only)" : "");
-    tts_prompt_input input = {.config = &m->config,
-                              .tokenizer = m->tokenizer,
-                              .tokenizing = {.added_tokens = s->options.special_tokens, .splitter = m->env.splitter},
-                              .text = {s->text ? s->text : "", s->text_length},
-                              .instruct = s->options.instruct,
-                              .language = s->language,
-                              .layout = s->options.layout,
-                              .voice = s->voice};
-    pl_tts_prompt_free(&s->prompt);
-    PL_TRY(pl_tts_prompt_build(&s->arena, &input, &s->prompt, error));
-    PL_TRY(check_limit(s, error));
-    PL_TRY(project(s, error));
-    return tap_prompt(s, error);
-}
-
+/* The prompt of a text that is spoken from its end on is made at once, so that its faults are told here. */
 static parley_status finish_text(parley_tts *session, parley_error *error)
 {
     tts_session *s = (tts_session *)session;
     parley_error local = {0};
-    if (s->state != TTS_STATE_TEXT)
+    if (s->text.ended)
         return pl_fail(error, PARLEY_STATE, "the text is finished already");
+    s->text.ended = true;
+    s->waiting = false;
+    if (s->options.live_text)
+        return PARLEY_OK;
     s->began = pl_seconds();
-    parley_status status = prepare(s, &local);
+    parley_status status = pl_tts_text_begin(s, &local);
     s->times.prefill += pl_seconds() - s->began;
-    s->state = status == PARLEY_OK ? TTS_STATE_PROMPT : TTS_STATE_FAILED;
+    if (status == PARLEY_OK)
+        return PARLEY_OK;
+    s->state = TTS_STATE_FAILED;
     s->failure = local;
-    if (status != PARLEY_OK && error)
-        *error = local;
+    s->failure.status = status;
+    if (error)
+        *error = s->failure;
     return status;
+}
+
+/* Of all positions that the session may come to hold, in whole blocks; of a cut or live text those of the piece as far as it is known. */
+static uint64_t kv_bytes(const parley_tts *session)
+{
+    const tts_session *s = (const tts_session *)session;
+    const tts_config *c = &s->model->config;
+    pl_kv talker, predictor;
+    pl_transformer_kv(&s->model->network.talker, &s->arena.allocator, cache_type(s->options.kv), c->context_length, &talker);
+    pl_transformer_kv(&s->model->network.predictor, &s->arena.allocator, PL_F32, c->groups, &predictor);
+    return pl_kv_bytes(&talker, (int64_t)s->prompt.length + s->budget) + pl_kv_bytes(&predictor, c->groups);
 }
 
 /* ------------------------------------------------------------------ speech */
 
 static bool is_running(const tts_session *s)
 {
-    return s->state == TTS_STATE_PROMPT || s->state == TTS_STATE_FRAMES;
+    bool begins = s->state == TTS_STATE_TEXT && (s->text.ended || s->options.live_text);
+    return (begins || s->state == TTS_STATE_PROMPT || s->state == TTS_STATE_FRAMES) && (!s->waiting || atomic_load(&s->cancelled));
+}
+
+static bool waiting(const parley_tts *session)
+{
+    return ((const tts_session *)session)->waiting;
 }
 
 static parley_status failure_of(const tts_session *s, parley_error *error)
 {
-    if (s->state == TTS_STATE_TEXT)
+    if (s->state == TTS_STATE_TEXT && !s->text.ended && !s->options.live_text)
         return pl_fail(error, PARLEY_STATE, "the text is not finished: parley_tts_finish_text() comes first");
     if (s->state != TTS_STATE_FAILED)
         return PARLEY_OK;
@@ -251,12 +180,12 @@ static parley_status pull(parley_tts *session, float *pcm, size_t capacity, size
     tts_session *s = (tts_session *)session;
     *count = 0;
     while (pl_tts_speech_ready(s) == 0 && is_running(s))
-        pl_tts_advance(&s, 1);
+        pl_tts_advance(&s, 1, INT32_MAX);
     *count = pl_tts_speech_take(s, pcm, capacity);
     return *count ? PARLEY_OK : failure_of(s, error);
 }
 
-static parley_status step(parley_tts *const *sessions, size_t count, size_t *running, parley_error *errors)
+static parley_status step(parley_tts *const *sessions, size_t count, int32_t prompt_rows, size_t *running, parley_error *errors)
 {
     enum { AT_ONCE = 64 };
     parley_status first = PARLEY_OK;
@@ -268,7 +197,7 @@ static parley_status step(parley_tts *const *sessions, size_t count, size_t *run
             if (is_running((tts_session *)sessions[j]))
                 some[n++] = (tts_session *)sessions[j];
         if (n)
-            pl_tts_advance(some, n);
+            pl_tts_advance(some, n, prompt_rows);
     }
     for (size_t i = 0; i < count; i++) {
         const tts_session *s = (const tts_session *)sessions[i];
@@ -278,6 +207,18 @@ static parley_status step(parley_tts *const *sessions, size_t count, size_t *run
         *running += is_running(s);
     }
     return first;
+}
+
+static bool wants_preparing(const parley_tts *session)
+{
+    const tts_session *s = (const tts_session *)session;
+    return is_running(s) && (s->state == TTS_STATE_TEXT || (s->state == TTS_STATE_PROMPT && !s->prepared));
+}
+
+/* A failure is kept for the step. */
+static void prepare(parley_tts *session)
+{
+    pl_tts_ready_up((tts_session *)session);
 }
 
 static size_t ready(const parley_tts *session)
@@ -294,15 +235,16 @@ static void result(const parley_tts *session, parley_tts_result *r)
 {
     const tts_session *s = (const tts_session *)session;
     *r = (parley_tts_result){.size = sizeof *r,
-                             .finish = s->finish,
+                             .finish = s->state == TTS_STATE_DONE ? s->finish : PARLEY_FINISH_NONE,
                              .seed = s->options.seed,
                              .prompt_length = s->prompt.length,
                              .frame_budget = s->budget,
-                             .frames = (size_t)s->frames,
-                             .codes = s->codes,
+                             .frames = (size_t)s->before + (size_t)s->frames,
+                             .codes = s->codes.data,
                              .groups = s->model->config.groups,
                              .text_ids = s->prompt.text_ids.ids,
                              .n_text_ids = s->prompt.text_ids.count,
+                             .pieces = s->text.pieces,
                              .samples = s->speech.samples,
                              .kv_bytes = s->talker_kv.high_water + s->predictor_kv.high_water,
                              .times = s->times};
@@ -323,6 +265,10 @@ const pl_tts_ops pl_tts_ops_qwen3 = {
     .pull = pull,
     .step = step,
     .ready = ready,
+    .waiting = waiting,
+    .kv_bytes = kv_bytes,
+    .wants_preparing = wants_preparing,
+    .prepare = prepare,
     .cancel = cancel,
     .result = result,
     .codec_open = pl_tts_codec_open,

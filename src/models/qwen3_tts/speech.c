@@ -54,12 +54,11 @@ static parley_status prime(tts_session *s, parley_error *error)
     size_t frame = samples_per_frame(s);
     pl_tap quiet = {0};
     const tts_reference *ready = (const tts_reference *)s->options.reference;
-    s->speech.primed = true;
     if (ready) {
         s->speech.lead = ready->lead;
         return pl_codec_state_copy(s->speech.state, ready->state, error);
     }
-    for (int64_t f = 0; f < s->voice.ref_frames; f += AT_ONCE) {
+    for (int64_t f = 0; f < s->voice.ref_frames && !atomic_load(&s->cancelled); f += AT_ONCE) {
         int64_t count = s->voice.ref_frames - f < AT_ONCE ? s->voice.ref_frames - f : AT_ONCE;
         PL_TRY(make_room(s, (size_t)count * frame, error));
         float *pcm = s->speech.pcm + s->speech.tail;
@@ -70,16 +69,31 @@ static parley_status prime(tts_session *s, parley_error *error)
     return PARLEY_OK;
 }
 
+parley_status pl_tts_speech_begin(tts_session *s, parley_error *error)
+{
+    tts_speech *p = &s->speech;
+    if (!p->state)
+        return PARLEY_OK;
+    p->decoded = 0;
+    if (s->text.pieces > 1) {
+        size_t silence = (size_t)(s->options.pause_seconds * s->model->config.codec.sample_rate + 0.5);
+        PL_TRY(make_room(s, silence, error));
+        if (silence)
+            memset(p->pcm + p->tail, 0, silence * sizeof *p->pcm);
+        p->tail += silence;
+        p->samples += silence;
+        pl_codec_state_reset(p->state);
+    }
+    return prime(s, error);
+}
+
 static parley_status decode_some(tts_session *s, int32_t count, parley_error *error)
 {
     size_t samples = (size_t)count * samples_per_frame(s);
     pl_tap quiet = {0};
-    if (!s->speech.primed)
-        PL_TRY(prime(s, error));
     PL_TRY(make_room(s, samples, error));
     float *pcm = s->speech.pcm + s->speech.tail;
-    PL_TRY(pl_codec_decode(&s->compute, s->model->network.codec, s->speech.state, s->codes + (int64_t)s->speech.decoded * s->model->config.groups,
-                           count, pcm, &quiet, error));
+    PL_TRY(pl_codec_decode(&s->compute, s->model->network.codec, s->speech.state, pl_tts_frame(s, s->speech.decoded), count, pcm, &quiet, error));
     s->speech.decoded += count;
     s->speech.tail += samples;
     s->speech.samples += samples;

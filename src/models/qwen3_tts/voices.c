@@ -235,10 +235,30 @@ static parley_status check_choices(const tts_session *s, parley_error *error)
     return PARLEY_OK;
 }
 
+/* Numbers of codes and intermediate results are those of one prompt. */
+static parley_status check_text_options(const parley_tts_options *o, parley_error *error)
+{
+    enum { LEAST_PIECE = 20, MOST_PIECE = 100000, MOST_PAUSE = 10 };
+    if (o->live_text && o->special_tokens)
+        return pl_fail(error, PARLEY_ARGUMENT, "a live text has no special tokens: their spellings could come in parts");
+    if (o->piece_length && (o->piece_length < LEAST_PIECE || o->piece_length > MOST_PIECE))
+        return pl_fail(error, PARLEY_ARGUMENT, "length of pieces: %" PRId32 ", expected 0 (one piece) or %d to %d", o->piece_length, LEAST_PIECE,
+                       MOST_PIECE);
+    if (!(o->pause_seconds >= 0 && o->pause_seconds <= MOST_PAUSE))
+        return pl_fail(error, PARLEY_ARGUMENT, "pause: %g s, expected 0 to %d", o->pause_seconds, MOST_PAUSE);
+    if ((o->piece_length || o->live_text) && (o->tap || o->teacher || o->exact_cut))
+        return pl_fail(error, PARLEY_ARGUMENT, "%s text takes no %s", o->live_text ? "a live" : "a cut",
+                       o->tap       ? "taps"
+                       : o->teacher ? "teacher codes"
+                                    : "exact cut of the reference");
+    return PARLEY_OK;
+}
+
 parley_status pl_tts_take_options(tts_session *s, const parley_tts_options *options, parley_error *error)
 {
     s->options = *options;
     PL_TRY(check_choices(s, error));
+    PL_TRY(check_text_options(&s->options, error));
     PL_TRY(check_sampling(&s->options.talker, "talker", error));
     PL_TRY(check_sampling(&s->options.predictor, "predictor", error));
     PL_TRY(take_xvector(s, error));
