@@ -399,6 +399,8 @@ static void doubts_all(void **state)
     assert_int_equal(doubts(f, words, flat, 10), PL_DOUBT_STAMPS);
     assert_int_equal(doubts(f, "a b c d e f g h", (int64_t[]){0, 80, 160, 160, 160, 160, 160, 160, 400, 480, 560, 640, 720, 800, 880, 960}, 2),
                      PL_DOUBT_STAMPS);
+    assert_int_equal(doubts(f, "hello to everybody listening out there", (int64_t[]){0, 400, 480, 640, 640, 720, 720, 800, 800, 880, 880, 1440}, 2),
+                     PL_DOUBT_STAMPS); /* four long words in 240 ms */
     assert_int_equal(doubts(f, words, rising, 7), PL_DOUBT_BEYOND);
     assert_true(doubts(f, words, down, 40) & PL_DOUBT_DISORDER);
     assert_int_equal(doubts(f, "word after word after word after word after word after word after word after word after word", rising, 1) & 16u,

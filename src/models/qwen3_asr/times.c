@@ -167,15 +167,36 @@ static bool has_equal_stamps(const int64_t *times, size_t units)
            || 2 * empty > units;
 }
 
+/* Syllables a second that nobody speaks. */
+static const double fastest = 12;
+
+/* How many units stand in threes that have no time to be said. */
+static size_t crowded(const pl_alignment *a)
+{
+    enum { THREE = 3 };
+    static const double step = 0.08; /* s between stamps: either end may be that far off */
+    size_t count = 0, counted = 0;   /* units below `counted` are */
+    for (size_t i = 0; i + THREE <= a->units->count; i++) {
+        double said = 0, seconds = (double)(a->repaired[2 * (i + THREE) - 1] - a->repaired[2 * i]) / 1000 + 2 * step;
+        for (size_t k = i; k < i + THREE; k++)
+            said += pl_unit_syllables(a->units->items[k]);
+        if (said <= fastest * seconds)
+            continue;
+        count += i + THREE - (i > counted ? i : counted);
+        counted = i + THREE;
+    }
+    return count;
+}
+
 unsigned pl_alignment_doubts(const pl_alignment *a)
 {
-    static const double beyond = 0.5;                /* s: times are steps of 80 ms, the last one may reach over the end */
-    static const double fastest = 12, short_cut = 4; /* syllables a second, which nobody speaks; and some for very short sounds */
+    static const double beyond = 0.5;  /* s: times are steps of 80 ms, the last one may reach over the end */
+    static const double short_cut = 4; /* syllables more than the fastest speech, for very short sounds */
     size_t count = 2 * a->units->count, moved = 0;
     unsigned doubts = 0;
     if (!count)
         return PL_DOUBT_EMPTY;
-    if (has_equal_stamps(a->repaired, count / 2))
+    if (has_equal_stamps(a->repaired, count / 2) || 4 * crowded(a) >= count / 2)
         doubts |= PL_DOUBT_STAMPS;
     if ((double)a->repaired[count - 1] > 1000 * (a->seconds + beyond))
         doubts |= PL_DOUBT_BEYOND;
