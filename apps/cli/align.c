@@ -57,7 +57,7 @@ static const cli_option rows[] = {
     CLI_ROW_CPU(align_fields, model),
     CHOICE("--kv", kv, cli_kv_choices, "element type of the cache; default f16"),
     CHOICE("--activations", activations, cli_activations_choices, "arithmetic of quantised matrices; default int8 where the processor has it"),
-    {.name = "--quiet", .letter = 'q', .kind = CLI_FLAG, FIELD(quiet), .help = "no summary and no warning"},
+    {.name = "--quiet", .letter = 'q', .kind = CLI_FLAG, FIELD(quiet), .help = "no progress, no summary and no warning"},
 };
 
 static const cli_command align_command = {
@@ -84,6 +84,7 @@ typedef struct run {
     parley_model *model;
     double load; /* seconds */
     parley_alignment *alignment;
+    cli_progress progress;
 } run;
 
 static void close_run(run *r)
@@ -196,6 +197,13 @@ static parley_status check(const align_fields *f, const cli_arguments *arguments
 
 /* ------------------------------------------------------------------ work */
 
+static bool draw_progress(void *context, double seconds)
+{
+    run *r = context;
+    cli_progress_draw_heard(&r->progress, seconds, (double)r->audio.count / PARLEY_ASR_RATE, 0, 1);
+    return true;
+}
+
 static parley_status run_aligner(run *r, parley_error *error)
 {
     const align_fields *f = r->fields;
@@ -215,8 +223,13 @@ static parley_status run_aligner(run *r, parley_error *error)
         options.tap = cli_dump_tap;
         options.tap_context = &r->dump;
     }
-    return parley_align(r->model, r->audio.samples, r->audio.count, r->units || !r->text.data ? "" : r->text.data, r->units ? 0 : r->text.size,
-                        &options, &r->alignment, error);
+    options.progress = draw_progress;
+    options.progress_context = r;
+    cli_progress_start(&r->progress, f->quiet.given);
+    parley_status status = parley_align(r->model, r->audio.samples, r->audio.count, r->units || !r->text.data ? "" : r->text.data,
+                                        r->units ? 0 : r->text.size, &options, &r->alignment, error);
+    cli_progress_end(&r->progress);
+    return status;
 }
 
 static void write_json(const run *r, const cli_word *words, double seconds, cli_buffer *out)

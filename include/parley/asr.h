@@ -132,6 +132,9 @@ PARLEY_API PARLEY_MUST_USE parley_status parley_asr_poll(parley_asr *session, pa
  * before. Called once by parley_align(), on its thread. An error is filled in and ends the alignment with its status. */
 typedef parley_status (*parley_split_fn)(void *context, const char *text, size_t length, unsigned char *begins, parley_error *error);
 
+/* Told before each window how much of the sound is done; false ends the alignment (CANCELLED). */
+typedef bool (*parley_align_progress_fn)(void *context, double seconds);
+
 typedef struct parley_align_options {
     size_t size;
     const char *language;     /* decides how the text is cut into units; NULL or "": by white space and ideographs */
@@ -147,6 +150,8 @@ typedef struct parley_align_options {
     parley_activations activations;
     parley_tap_fn tap; /* of the first window */
     void *tap_context;
+    parley_align_progress_fn progress; /* NULL: none */
+    void *progress_context;
 } parley_align_options;
 
 /* Defaults of this model. */
@@ -172,8 +177,8 @@ typedef struct parley_alignment {
 
 /* Times of the units of `text` (or options->units) in `pcm`, 16 kHz. What is longer than the model takes at once (300 s) is aligned in windows that
  * begin at pauses between words; so is what lies behind a place where the stamps of a window stand still. Times never go back. `*alignment` is freed
- * with parley_alignment_free(). Errors: FAMILY (no aligner), ARGUMENT (no samples, no units), FORMAT (UTF-8), LIMIT, VALUE, MEMORY, those of
- * split_japanese. */
+ * with parley_alignment_free(). Errors: FAMILY (no aligner), ARGUMENT (no samples, no units), FORMAT (UTF-8), LIMIT, VALUE, MEMORY, CANCELLED,
+ * those of split_japanese. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_align(const parley_model *model, const float *pcm, size_t samples, const char *text, size_t length,
                                                       const parley_align_options *options, parley_alignment **alignment, parley_error *error);
 PARLEY_API void parley_alignment_free(parley_alignment *alignment);

@@ -339,7 +339,39 @@ static parley_alignment *run_model(const parley_model *model, const float *pcm, 
     return alignment;
 }
 
-/* 5,000 samples behind the limit as 60 times it: every word, in order, within the sound; within the limit one window. */
+/* Notes what it was told, and ends the work when it has been told often enough. */
+typedef struct listener {
+    int calls, most;
+    double seconds;
+} listener;
+
+static bool listen_in(void *context, double seconds)
+{
+    listener *l = context;
+    assert_true(l->calls ? seconds > l->seconds : seconds == 0);
+    l->seconds = seconds;
+    return ++l->calls <= l->most;
+}
+
+static void tells_how_far_it_is(const parley_model *model, const float *pcm, size_t samples, const char *text)
+{
+    parley_align_options options;
+    parley_alignment *alignment = NULL;
+    parley_error error = {0};
+    listener all = {.most = 1000}, two = {.most = 2};
+    parley_align_options_init(model, &options);
+    options.progress = listen_in;
+    options.progress_context = &all;
+    assert_int_equal(parley_align(model, pcm, samples, text, strlen(text), &options, &alignment, &error), PARLEY_OK);
+    assert_int_equal(all.calls, alignment->n_windows);
+    assert_true(all.calls > 3);
+    parley_alignment_free(alignment);
+    options.progress_context = &two;
+    assert_int_equal(parley_align(model, pcm, samples, text, strlen(text), &options, &alignment, &error), PARLEY_CANCELLED);
+    assert_int_equal(two.calls, 3);
+}
+
+/* Lengths around the limit and far behind it: every word, in order, within the sound; within the limit one window. */
 static void the_model_in_windows(void **state)
 {
     (void)state;
@@ -370,6 +402,7 @@ static void the_model_in_windows(void **state)
         }
         parley_alignment_free(a);
     }
+    tells_how_far_it_is(model, pcm, COPIES * (size_t)REACH, text);
     free(pcm);
     parley_model_close(model);
 }

@@ -73,6 +73,8 @@ static parley_status take_units(aligning *a, parley_error *error)
     if (!items)
         return pl_fail_memory(error, "units");
     for (size_t i = 0; i < a->o->n_units; i++) {
+        if (!a->o->units[i])
+            return pl_fail(error, PARLEY_ARGUMENT, "unit %zu is NULL", i);
         size_t length = strlen(a->o->units[i]), bad = pl_utf8_check(a->o->units[i], length);
         if (bad < length)
             return pl_fail_at(error, PARLEY_FORMAT, bad, "unit %zu is no valid UTF-8 at byte %zu", i, bad);
@@ -252,6 +254,8 @@ static parley_status align_window(void *context, const pl_window *window, int64_
 {
     aligning *a = context;
     bool is_first = window->first == 0 && window->unit == 0;
+    if (a->o->progress && !a->o->progress(a->o->progress_context, (double)window->first / PARLEY_ASR_RATE))
+        return pl_fail(error, PARLEY_CANCELLED, "cancelled at %.3f s of the sound", (double)window->first / PARLEY_ASR_RATE);
     pl_arena_mark mark = pl_arena_save(&a->compute.step);
     forward f = {.a = a, .units = a->units.items + window->unit, .n_units = window->n_units, .raw = raw};
     if (is_first)
