@@ -74,21 +74,14 @@ static const char *known_language(const parley_model *model, const char *languag
     return "";
 }
 
-static double to_ms(double seconds)
-{
-    return round(seconds * 1000.0) / 1000.0;
-}
-
 static parley_status take_words(writing *w, size_t i, parley_error *error)
 {
     const parley_alignment *a = w->alignments[i];
     cli_word *words = w->words[i] = calloc(a->n_words + 1, sizeof *words);
     if (!words)
         return cli_fail_memory(error);
-    for (size_t k = 0; k < a->n_words; k++) {
-        double offset = w->segments[i].start;
-        words[k] = (cli_word){a->words[k].text, to_ms(a->words[k].start + offset), to_ms(a->words[k].end + offset)};
-    }
+    for (size_t k = 0; k < a->n_words; k++)
+        words[k] = (cli_word){a->words[k].text, a->words[k].start, a->words[k].end};
     w->segments[i].words = words;
     w->segments[i].n_words = a->n_words;
     w->notes[i] = (cli_words_note){a->reliable, cli_unit_rule_name(a->rule)};
@@ -102,6 +95,7 @@ static parley_status align_samples(writing *w, size_t i, const float *pcm, size_
     parley_align_options options;
     parley_align_options_init(w->r->aligner, &options);
     options.language = known_language(w->r->aligner, s->language);
+    options.offset = s->start;
     cli_unit_rules_apply(w->r->cutting, &options);
     if (f->attention.given)
         options.attention = (parley_attention)f->attention.value;

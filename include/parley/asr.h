@@ -145,6 +145,7 @@ typedef struct parley_align_options {
     const char *lexicon; /* Korean: a word is cut behind its longest beginning that is listed here, one a line, what follows a blank is ignored;
                             NULL: words stay whole */
     size_t lexicon_length;
+    double offset; /* seconds, added to all times, which are rounded to whole ms then; finite */
     parley_attention attention;
     parley_kv kv;
     parley_activations activations;

@@ -371,6 +371,26 @@ static void tells_how_far_it_is(const parley_model *model, const float *pcm, siz
     assert_int_equal(two.calls, 3);
 }
 
+/* A tie to the millisecond: 1197.3425 + 0.08 k is rounded by its exact value, as the reference does. */
+static void adds_the_offset(const parley_model *model, const float *pcm, size_t samples)
+{
+    parley_align_options options;
+    parley_alignment *plain = run_model(model, pcm, samples, "one two"), *moved = NULL;
+    parley_align_options_init(model, &options);
+    options.kv = PARLEY_KV_F32;
+    options.offset = 1197.3425;
+    assert_int_equal(parley_align(model, pcm, samples, "one two", 7, &options, &moved, NULL), PARLEY_OK);
+    for (size_t i = 0; i < 2; i++) {
+        char text[40];
+        snprintf(text, sizeof text, "%.3f", plain->words[i].start + options.offset);
+        assert_true(moved->words[i].start == strtod(text, NULL));
+    }
+    parley_alignment_free(plain);
+    parley_alignment_free(moved);
+    options.offset = NAN;
+    assert_int_equal(parley_align(model, pcm, samples, "one two", 7, &options, &moved, NULL), PARLEY_ARGUMENT);
+}
+
 /* Lengths around the limit and far behind it: every word, in order, within the sound; within the limit one window. */
 static void the_model_in_windows(void **state)
 {
@@ -402,6 +422,7 @@ static void the_model_in_windows(void **state)
         }
         parley_alignment_free(a);
     }
+    adds_the_offset(model, pcm, REACH);
     tells_how_far_it_is(model, pcm, COPIES * (size_t)REACH, text);
     free(pcm);
     parley_model_close(model);

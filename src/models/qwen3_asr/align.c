@@ -279,8 +279,8 @@ static parley_status make_words(aligning *a, const pl_windowed *job, parley_erro
         return pl_fail_memory(error, "an alignment");
     for (size_t i = 0; i < a->units.count; i++) {
         words[i].text = pl_arena_text(&a->owned->arena, a->units.items[i].text, a->units.items[i].length);
-        words[i].start = (double)job->times[2 * i] / 1000;
-        words[i].end = (double)job->times[2 * i + 1] / 1000;
+        words[i].start = pl_round_milliseconds((double)job->times[2 * i] / 1000 + a->o->offset);
+        words[i].end = pl_round_milliseconds((double)job->times[2 * i + 1] / 1000 + a->o->offset);
         if (!words[i].text)
             return pl_fail_memory(error, "an alignment");
     }
@@ -296,6 +296,8 @@ static parley_status align(aligning *a, pl_bytes text, parley_error *error)
 {
     const pl_environment *env = &a->m->env;
     double began = pl_seconds();
+    if (!isfinite(a->o->offset))
+        return pl_fail(error, PARLEY_ARGUMENT, "offset: expected a finite number of seconds");
     PL_TRY(check_sound(a, error));
     PL_TRY(find_units(a, text, error));
     PL_TRY(pl_compute_open(&env->allocator, env->kernels, env->pool, a->o->activations == PARLEY_ACTIVATIONS_INT8, &a->compute, error));
