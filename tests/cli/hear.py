@@ -281,6 +281,11 @@ def formats(parley, here):
             if not f.read().startswith(head):
                 raise Fail(f"{name}: does not begin with {head}")
         os.unlink(out)
+    heads = {"srt": b"1\n00:00:00,080 --> 00:00:01,120\nHello, world!\n", "vtt": b"WEBVTT\n\n00:00:00.080 --> 00:00:01.120\nHello, world!\n",
+             "tsv": b"start\tend\ttext\n80\t480\tHello\n560\t1120\tworld\n", "lrc": b"[00:00.08]Hello, world!\n"}
+    for name, head in heads.items():
+        out = done(run(parley, here, ["align", "-m", "m/align_a", "--kv", "f32", "--text", "Hello, world!", "--format", name, "chirp.wav"]))
+        want(name, head.rstrip(), out.rstrip())
 
 
 def words_of_segments(parley, here):
