@@ -114,6 +114,13 @@ static size_t piece_length(const char *text, size_t length)
     return most;
 }
 
+/* ASCII, or the wide form U+FF10 .. U+FF19. The reference's analyser makes each digit a word. */
+static bool is_digit(const char *text, size_t length)
+{
+    bool wide = length >= 3 && memcmp(text, "\xEF\xBC", 2) == 0 && (unsigned char)text[2] >= 0x90 && (unsigned char)text[2] <= 0x99;
+    return wide || (*text >= '0' && *text <= '9');
+}
+
 /* A piece has no blanks, so that its words, one behind the other, are the piece. */
 static parley_status split_piece(cli_mecab *m, const char *text, size_t length, unsigned char *begins, parley_error *error)
 {
@@ -128,7 +135,8 @@ static parley_status split_piece(cli_mecab *m, const char *text, size_t length, 
         }
         if (at == length || text[at] != *words)
             break;
-        begins[at++] = begin;
+        begins[at] = begin || is_digit(text + at, length - at);
+        at++;
         begin = false;
     }
     return at == length && !*words ? PARLEY_OK : cli_fail(error, PARLEY_INTERNAL, "MeCab's words are not those of the text");
