@@ -103,15 +103,23 @@ static size_t trusted(const walk *w, size_t stuck)
     return keep;
 }
 
+/* Ms between a unit of the window and the one before it, not more than a pause. */
+static int64_t pause_before(const walk *w, size_t unit)
+{
+    if (unit == w->window.n_units || !is_own(w, unit))
+        return 0;
+    int64_t pause = w->times[2 * unit] - w->times[2 * unit - 1];
+    return pause < pause_most ? pause : pause_most;
+}
+
 /* The unit with the longest pause before it, of those that end in the last part of the trusted ones; `keep` itself may be it. */
 static size_t best_pause(const walk *w, size_t keep)
 {
     size_t best = keep;
     int64_t longest = -1, earliest = w->times[2 * keep - 1] - least_step(w);
     for (size_t i = keep; i > 0 && w->times[2 * i - 1] >= earliest; i--) {
-        int64_t pause = i < w->window.n_units ? w->times[2 * i] - w->times[2 * i - 1] : 0;
-        if (pause > longest && is_own(w, i - 1)) {
-            longest = pause;
+        if (pause_before(w, i) > longest && is_own(w, i - 1)) {
+            longest = pause_before(w, i);
             best = i;
         }
     }
@@ -131,10 +139,8 @@ static int64_t quiet_ms(const walk *w, int64_t from, int64_t to)
 /* Between unit `next` - 1 and the one behind it, near the former. */
 static int64_t resume_ms(const walk *w, size_t next)
 {
-    int64_t end = w->times[2 * next - 1], start = next < w->window.n_units ? w->times[2 * next] : end;
-    if (start > end + pause_most)
-        start = end + pause_most;
-    return quiet_ms(w, end - stamp_step, start + stamp_step);
+    int64_t end = w->times[2 * next - 1];
+    return quiet_ms(w, end - stamp_step, end + pause_before(w, next) + stamp_step);
 }
 
 /* ------------------------------------------------------------------ the walk */
