@@ -2,6 +2,7 @@
 #include "rules_fixture.h"
 
 #include "limit_allocator.h"
+#include "models/qwen3_asr/prompt.h"
 #include "models/qwen3_asr/units.h"
 #include "support/random.h"
 
@@ -95,6 +96,10 @@ static void makes_the_prompt(void **state)
     vocabulary_files files = {read_data("models/align_a/vocab.json"), read_data("models/align_a/merges.txt"),
                               read_data("models/align_a/tokenizer_config.json")};
     pl_tokenizer *tokenizer = open_files(files);
+    asr_config config = {.audio_start = pl_tokenizer_find(tokenizer, span_of("<|audio_start|>")),
+                         .audio_token = pl_tokenizer_find(tokenizer, span_of("<|audio_pad|>")),
+                         .audio_end = pl_tokenizer_find(tokenizer, span_of("<|audio_end|>")),
+                         .timestamp = pl_tokenizer_find(tokenizer, span_of("<timestamp>"))};
     const cJSON *item, *id;
     int count = 0;
     cJSON_ArrayForEach(item, member(f->rules, "units"))
@@ -103,21 +108,19 @@ static void makes_the_prompt(void **state)
         if (!expected)
             continue;
         pl_units units = split_case(f, item);
-        pl_ids ids = {.allocator = pl_default_allocator()};
-        static const char *const frame[] = {"<|audio_start|>", "<|audio_pad|>", "<|audio_end|>"};
-        int32_t stamp = pl_tokenizer_find(tokenizer, span_of("<timestamp>"));
-        for (int i = 0; i < 3; i++)
-            assert_int_equal(pl_ids_push(&ids, pl_tokenizer_find(tokenizer, span_of(frame[i])), NULL), PARLEY_OK);
-        for (size_t i = 0; i < units.count || i == 0; i++) { /* two timestamps even for no units */
-            if (units.count)
-                assert_int_equal(pl_tokenize(tokenizer, units.items[i], (pl_tokenize_options){0}, &ids, NULL), PARLEY_OK);
-            assert_int_equal(pl_ids_push(&ids, stamp, NULL), PARLEY_OK);
-            assert_int_equal(pl_ids_push(&ids, stamp, NULL), PARLEY_OK);
-        }
+        asr_prompt prompt = {.ids.allocator = pl_default_allocator()};
+        int slots[256];
+        assert_true(2 * units.count <= sizeof slots / sizeof slots[0]);
+        assert_int_equal(pl_asr_align_prompt(&config, tokenizer, (pl_tokenize_options){0}, units.items, units.count, 1, &prompt, slots, NULL),
+                         PARLEY_OK);
+        for (size_t i = 0; i < 2 * units.count; i++)
+            assert_int_equal(prompt.ids.ids[slots[i]], config.timestamp);
+        for (int i = 0; i < 2 && !units.count; i++) /* the package asks for the times of nothing */
+            assert_int_equal(pl_ids_push(&prompt.ids, config.timestamp, NULL), PARLEY_OK);
         size_t at = 0;
-        cJSON_ArrayForEach(id, expected) assert_int_equal(ids.ids[at++], whole(id));
-        assert_int_equal(at, ids.count);
-        pl_ids_free(&ids);
+        cJSON_ArrayForEach(id, expected) assert_int_equal(prompt.ids.ids[at++], whole(id));
+        assert_int_equal(at, prompt.ids.count);
+        pl_ids_free(&prompt.ids);
         count++;
     }
     assert_int_equal(count, 34);
