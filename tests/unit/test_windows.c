@@ -428,6 +428,42 @@ static void the_model_in_windows(void **state)
     parley_model_close(model);
 }
 
+/* Whichever allocation fails, nothing is left behind. */
+static void survives_want_of_memory(void **state)
+{
+    (void)state;
+    enum { SAMPLES = 30 * RATE };
+    static float pcm[SAMPLES];
+    limit_allocator limit = {.limit = SIZE_MAX, .left = SIZE_MAX};
+    parley_allocator allocator = limit_interface(&limit);
+    parley_model *model = NULL;
+    parley_open_options open;
+    char path[500];
+    bool done = false;
+    parley_open_options_init(&open);
+    open.allocator = &allocator;
+    open.threads = 1;
+    snprintf(path, sizeof path, "%s/models/align_a", TEST_DATA);
+    assert_int_equal(parley_model_open(path, &open, &model, NULL), PARLEY_OK);
+    size_t before = limit.held;
+    for (size_t left = 0; left < 4000 && !done; left += 1 + left / 8) {
+        parley_align_options options;
+        parley_alignment *alignment = NULL;
+        parley_align_options_init(model, &options);
+        limit.left = left;
+        parley_status status = parley_align(model, pcm, SAMPLES, "one two three four", 18, &options, &alignment, NULL);
+        limit.left = SIZE_MAX;
+        assert_true(status == PARLEY_OK || status == PARLEY_MEMORY);
+        done = status == PARLEY_OK;
+        assert_true(!done || (left > 8 && alignment->n_windows > 1));
+        parley_alignment_free(alignment);
+        assert_int_equal(limit.held, before);
+    }
+    assert_true(done);
+    parley_model_close(model);
+    assert_int_equal(limit.held, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -442,6 +478,7 @@ int main(void)
         cmocka_unit_test(any_stamps_end),
         cmocka_unit_test(failures_are_passed_on),
         cmocka_unit_test(the_model_in_windows),
+        cmocka_unit_test(survives_want_of_memory),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }
