@@ -8,10 +8,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 typedef struct align_fields {
     cli_model_fields model;
     cli_audio_fields audio;
+    cli_unit_fields cutting;
     cli_text text, text_file, units, language, output, dump;
     cli_int attention, format, kv, activations;
     cli_flag quiet;
@@ -41,6 +43,8 @@ static const cli_option rows[] = {
     TEXT("--text-file", text_file, "FILE", "the same from a file, - is standard input"),
     TEXT("--units", units, "FILE", "what is said, cut into units already: one a line"),
     TEXT("--language", language, "NAME", "of the text, English name or ISO code: decides how it is cut into units"),
+    CLI_ROW_UNITS_BY(align_fields, cutting),
+    CLI_ROW_LEXICON(align_fields, cutting),
     CHOICE("--attention", attention, hear_attentions, "windows of 8 s in the encoder, as trained, or all of the sound; default windowed"),
     CHOICE("--format", format, formats, "what to write; default: by the ending of -o, else json"),
     {.name = "--output", .letter = 'o', .kind = CLI_TEXT, FIELD(output), .value = "FILE", .help = "what to write; default -, standard output"},
@@ -53,7 +57,7 @@ static const cli_option rows[] = {
     CLI_ROW_CPU(align_fields, model),
     CHOICE("--kv", kv, cli_kv_choices, "element type of the cache; default f16"),
     CHOICE("--activations", activations, cli_activations_choices, "arithmetic of quantised matrices; default int8 where the processor has it"),
-    {.name = "--quiet", .letter = 'q', .kind = CLI_FLAG, FIELD(quiet), .help = "no summary and no warning"},
+    {.name = "--quiet", .letter = 'q', .kind = CLI_FLAG, FIELD(quiet), .help = "no progress, no summary and no warning"},
 };
 
 static const cli_command align_command = {
@@ -73,12 +77,14 @@ typedef struct run {
     cli_buffer text;
     const char **units; /* into text; NULL: none */
     size_t n_units;
+    cli_unit_rules cutting;
     parley_audio audio;
     cli_output output;
     cli_dump dump;
     parley_model *model;
     double load; /* seconds */
     parley_alignment *alignment;
+    cli_progress progress;
 } run;
 
 static void close_run(run *r)
@@ -89,6 +95,7 @@ static void close_run(run *r)
     cli_output_discard(&r->output);
     cli_dump_close(&r->dump);
     free(r->units);
+    cli_unit_rules_close(&r->cutting);
     cli_buffer_free(&r->text);
 }
 
@@ -137,28 +144,65 @@ static parley_status read_sound(run *r, parley_error *error)
     parley_audio_options options;
     CLI_TRY(cli_audio_options(&r->fields->audio, &options, error));
     options.rate = PARLEY_ASR_RATE;
+    options.max_seconds = HEAR_MOST_SECONDS;
     CLI_TRY(cli_read_audio(r->file, &options, &r->audio, error));
     return r->audio.count ? PARLEY_OK : cli_fail(error, PARLEY_ARGUMENT, "\"%.300s\" has no samples", r->file);
 }
 
+static bool is_language(const cli_text *language, const char *name, const char *code)
+{
+    return language->given && (!strcasecmp(language->value, name) || !strcasecmp(language->value, code));
+}
+
+/* Options that would do nothing are mistakes. */
+static parley_status check_cutting(const align_fields *f, parley_error *error)
+{
+    const struct {
+        bool given;
+        const char *option, *language, *code;
+    } rows_of[] = {{f->cutting.units_by.given, "--units-by", "Japanese", "ja"}, {f->cutting.lexicon.given, "--lexicon", "Korean", "ko"}};
+    for (size_t i = 0; i < CLI_COUNT(rows_of); i++) {
+        if (!rows_of[i].given)
+            continue;
+        if (f->units.given)
+            return cli_fail(error, PARLEY_ARGUMENT, "%s and --units exclude each other: these units are cut already", rows_of[i].option);
+        if (!is_language(&f->language, rows_of[i].language, rows_of[i].code))
+            return cli_fail(error, PARLEY_ARGUMENT, "%s is about %s text: it needs --language %s", rows_of[i].option, rows_of[i].language,
+                            rows_of[i].language);
+    }
+    return PARLEY_OK;
+}
+
+static parley_status check_readers(const align_fields *f, const char *sound, parley_error *error)
+{
+    const cli_text *files[] = {&f->text_file, &f->units, &f->cutting.lexicon};
+    size_t readers = !strcmp(sound, "-");
+    for (size_t i = 0; i < CLI_COUNT(files); i++)
+        readers += files[i]->given && !strcmp(files[i]->value, "-");
+    return readers > 1 ? cli_fail(error, PARLEY_ARGUMENT, "standard input (-) can be read once, it is named %zu times", readers) : PARLEY_OK;
+}
+
 static parley_status check(const align_fields *f, const cli_arguments *arguments, parley_error *error)
 {
-    const cli_text *sources[] = {&f->text, &f->text_file, &f->units};
-    size_t given = 0, readers = arguments->count && !strcmp(arguments->values[0], "-");
-    for (size_t i = 0; i < CLI_COUNT(sources); i++) {
-        given += sources[i]->given;
-        readers += i > 0 && sources[i]->given && !strcmp(sources[i]->value, "-");
-    }
+    int given = f->text.given + f->text_file.given + f->units.given;
     if (arguments->count == 0)
         return cli_fail(error, PARLEY_ARGUMENT, "\"parley align\" needs a sound file, or - for standard input");
     if (!f->model.model.given)
         return cli_fail(error, PARLEY_ARGUMENT, "\"parley align\" needs -m ALIGNER: no aligner comes with parley");
     if (given != 1)
-        return cli_fail(error, PARLEY_ARGUMENT, "\"parley align\" takes one of --text, --text-file and --units, given are %zu", given);
-    return readers > 1 ? cli_fail(error, PARLEY_ARGUMENT, "standard input (-) can be read once, it is named %zu times", readers) : PARLEY_OK;
+        return cli_fail(error, PARLEY_ARGUMENT, "\"parley align\" takes one of --text, --text-file and --units, given are %d", given);
+    CLI_TRY(check_cutting(f, error));
+    return check_readers(f, arguments->values[0], error);
 }
 
 /* ------------------------------------------------------------------ work */
+
+static bool draw_progress(void *context, double seconds)
+{
+    run *r = context;
+    cli_progress_draw_heard(&r->progress, seconds, (double)r->audio.count / PARLEY_ASR_RATE, 0, 1);
+    return true;
+}
 
 static parley_status run_aligner(run *r, parley_error *error)
 {
@@ -168,6 +212,7 @@ static parley_status run_aligner(run *r, parley_error *error)
     options.language = f->language.given ? f->language.value : "";
     options.units = r->units;
     options.n_units = r->n_units;
+    cli_unit_rules_apply(&r->cutting, &options);
     if (f->attention.given)
         options.attention = (parley_attention)f->attention.value;
     if (f->kv.given)
@@ -178,8 +223,13 @@ static parley_status run_aligner(run *r, parley_error *error)
         options.tap = cli_dump_tap;
         options.tap_context = &r->dump;
     }
-    return parley_align(r->model, r->audio.samples, r->audio.count, r->units || !r->text.data ? "" : r->text.data, r->units ? 0 : r->text.size,
-                        &options, &r->alignment, error);
+    options.progress = draw_progress;
+    options.progress_context = r;
+    cli_progress_start(&r->progress, f->quiet.given);
+    parley_status status = parley_align(r->model, r->audio.samples, r->audio.count, r->units || !r->text.data ? "" : r->text.data,
+                                        r->units ? 0 : r->text.size, &options, &r->alignment, error);
+    cli_progress_end(&r->progress);
+    return status;
 }
 
 static void write_json(const run *r, const cli_word *words, double seconds, cli_buffer *out)
@@ -192,6 +242,8 @@ static void write_json(const run *r, const cli_word *words, double seconds, cli_
     cli_json_real(&json, "audio_seconds", seconds);
     cli_words_member(&json, words, a->n_words);
     cli_json_bool(&json, "reliable", a->reliable);
+    cli_json_string(&json, "units_by", cli_unit_rule_name(a->rule));
+    cli_json_unsigned(&json, "windows", a->n_windows);
     cli_cost_members(&json, &costs, seconds);
     cli_json_close(&json, '}');
     cli_append_text(out, "\n");
@@ -244,6 +296,7 @@ static parley_status align(run *r, parley_error *error)
 {
     const align_fields *f = r->fields;
     CLI_TRY(read_text(r, error));
+    CLI_TRY(cli_unit_rules_open(&f->cutting, &r->cutting, error));
     CLI_TRY(cli_output_open(&r->output, f->output.given ? f->output.value : "-", false, "-o", error));
     CLI_TRY(read_sound(r, error));
     CLI_TRY(cli_dump_open(&r->dump, f->dump.value, NULL, error));

@@ -62,6 +62,7 @@ static bool is_letter(uint32_t point)
 static void add_text(cli_glyphs *g, const char *text, bool space, int64_t word)
 {
     int length;
+    utf8proc_int32_t state = 0;
     for (int32_t point; point = cli_next_point(text, &length), length > 0; text += length) {
         if (point < 0)
             continue;
@@ -72,8 +73,12 @@ static void add_text(cli_glyphs *g, const char *text, bool space, int64_t word)
         if (utf8proc_category(point) == UTF8PROC_CATEGORY_CC)
             continue;
         int columns = utf8proc_charwidth(point);
-        g->items[g->count] = (cli_glyph){text, length, columns, (uint32_t)point, space && g->count, word, NAN, NAN};
-        g->count++;
+        if (!g->count && !columns)
+            continue;
+        if (space)
+            state = 0;
+        bool apart = !g->count || utf8proc_grapheme_break_stateful((utf8proc_int32_t)g->items[g->count - 1].point, point, &state);
+        g->items[g->count++] = (cli_glyph){text, length, columns, (uint32_t)point, space && g->count, !apart && !space, word, NAN, NAN};
         g->wide |= columns == 2;
         space = false;
     }
@@ -170,7 +175,7 @@ static void time_text(cli_glyphs *g, const cli_segment *segment)
 
 static bool breakable(const cli_glyph *before, const cli_glyph *glyph)
 {
-    if (glyph->columns == 0 || (before->word >= 0 && before->word == glyph->word && !glyph->space))
+    if (glyph->joined || glyph->columns == 0 || (before->word >= 0 && before->word == glyph->word && !glyph->space))
         return false;
     if (glyph->space)
         return true;
@@ -200,12 +205,21 @@ static void time_atom(const cli_glyphs *g, cli_atom *atom, double before)
     atom->end = isnan(end) ? atom->start : end;
 }
 
+/* Of a character and those that are joined to it; of one that is joined, its own. */
+static int columns_at(const cli_glyphs *g, size_t at)
+{
+    int columns = g->items[at].columns;
+    for (size_t i = at + 1; i < g->count && g->items[i].joined && !g->items[at].joined; i++)
+        columns += g->items[i].columns;
+    return columns;
+}
+
 static void make_atoms(cli_glyphs *g, int limit)
 {
     cli_atom *atom = NULL;
     for (size_t i = 0; i < g->count; i++) {
         const cli_glyph *glyph = &g->items[i];
-        if (!atom || breakable(glyph - 1, glyph) || atom->columns + glyph->columns > limit) {
+        if (!atom || breakable(glyph - 1, glyph) || atom->columns + columns_at(g, i) > limit) {
             atom = &g->atoms[g->n_atoms++];
             *atom = (cli_atom){.first = i, .space = glyph->space};
         }

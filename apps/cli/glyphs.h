@@ -11,6 +11,7 @@ typedef struct cli_glyph {
     int columns;
     uint32_t point;
     bool space;        /* blanks stand before it */
+    bool joined;       /* shown as one with the character before it: marks, parts of emoji */
     int64_t word;      /* index of the word that it is part of, or -1 */
     double start, end; /* s; NaN where it is part of no word */
 } cli_glyph;
@@ -34,8 +35,8 @@ typedef struct cli_glyphs {
     size_t n_atoms;
 } cli_glyphs;
 
-/* Characters without control characters and blanks, with times, and atoms of at most `narrow` columns, or `wide` where the text has wide characters.
- * Free with cli_glyphs_free(), also after an error. Errors: MEMORY. */
+/* Characters without control characters and blanks, and without those of no width at the beginning, with times, and atoms of at most `narrow`
+ * columns, or `wide` where the text has wide characters. Free with cli_glyphs_free(), also after an error. Errors: MEMORY. */
 parley_status cli_glyphs_make(const cli_segment *segment, int narrow, int wide, cli_glyphs *glyphs, parley_error *error);
 void cli_glyphs_free(cli_glyphs *glyphs);
 

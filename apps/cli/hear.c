@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { FILES_AT_ONCE = 8, MOST_SECONDS = 24 * 3600 };
+enum { FILES_AT_ONCE = 8 };
 
 /* A file that is being heard. */
 typedef struct slot {
@@ -32,6 +32,7 @@ typedef struct hearing {
     cli_buffer *texts; /* [n_files]; empty where nothing came */
     hear_dump dump;
     parley_model *model, *aligner;
+    cli_unit_rules cutting;
     double load; /* seconds */
     slot slots[FILES_AT_ONCE];
     size_t used, limit; /* slots in use, and how many there may be */
@@ -144,6 +145,7 @@ static parley_status finish_row(hearing *h, slot *s, parley_error *error)
     hear_result result = {.fields = h->fields,
                           .model = h->model,
                           .aligner = h->aligner,
+                          .cutting = &h->cutting,
                           .file = h->files[s->row],
                           .session = s->session,
                           .audio = &s->audio,
@@ -280,6 +282,7 @@ static parley_status open_models(hearing *h, parley_error *error)
     cli_model_fields fields = f->model;
     double load;
     fields.model = f->aligner;
+    CLI_TRY(cli_unit_rules_open(&f->cutting, &h->cutting, error));
     CLI_TRY(hear_open_aligner(&fields, &h->aligner, &load, error));
     h->load += load;
     return PARLEY_OK;
@@ -299,7 +302,7 @@ static parley_status prepare(hearing *h, parley_error *error)
     const hear_fields *f = h->fields;
     CLI_TRY(cli_audio_options(&f->audio, &h->audio, error));
     h->audio.rate = PARLEY_ASR_RATE;
-    h->audio.max_seconds = MOST_SECONDS;
+    h->audio.max_seconds = HEAR_MOST_SECONDS;
     if (f->context_file.given)
         CLI_TRY(hear_read_text(f->context_file.value, "--context-file", &h->context, error));
     else if (f->context.given)
@@ -332,6 +335,7 @@ static void close_hearing(hearing *h)
     }
     parley_model_close(h->model);
     parley_model_close(h->aligner);
+    cli_unit_rules_close(&h->cutting);
     cli_output_discard(&h->output);
     hear_dump_close(&h->dump);
     for (size_t i = 0; h->texts && i < h->n_files; i++)

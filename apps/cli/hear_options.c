@@ -51,6 +51,8 @@ static const cli_option rows[] = {
     CHOICE("--join", join, joins, "what stands between the texts of segments; default space (none where the script has none)"),
     CHOICE("--timestamps", timestamps, levels, "times of every word, from --aligner"),
     TEXT("--aligner", aligner, "MODEL", "a forced aligner, for --timestamps"),
+    CLI_ROW_UNITS_BY(hear_fields, cutting),
+    CLI_ROW_LEXICON(hear_fields, cutting),
     CHOICE("--format", format, hear_formats, "what to write; default: by the ending of -o, else txt"),
     {.name = "--output", .letter = 'o', .kind = CLI_TEXT, FIELD(output), .value = "FILE", .help = "what to write; default -, standard output"},
     TEXT("--output-dir", output_dir, "DIR", "a file for each sound: DIR/NAME.FORMAT"),
@@ -103,6 +105,8 @@ static parley_status check_pairs(const hear_fields *f, parley_error *error)
         {f->output.given, f->output_dir.given, false, "-o", "--output-dir"},
         {f->timestamps.given, f->aligner.given, true, "--timestamps", "--aligner MODEL"},
         {f->aligner.given, f->timestamps.given, true, "--aligner", "--timestamps word"},
+        {f->cutting.units_by.given, f->timestamps.given, true, "--units-by", "--timestamps word"},
+        {f->cutting.lexicon.given, f->timestamps.given, true, "--lexicon", "--timestamps word"},
     };
     for (size_t i = 0; i < CLI_COUNT(pairs); i++) {
         if (pairs[i].a && pairs[i].b != pairs[i].together)
@@ -117,6 +121,7 @@ static parley_status check_pairs(const hear_fields *f, parley_error *error)
 static parley_status check_standard_input(const hear_fields *f, const cli_arguments *arguments, parley_error *error)
 {
     size_t readers = f->context_file.given && !strcmp(f->context_file.value, "-");
+    readers += f->cutting.lexicon.given && !strcmp(f->cutting.lexicon.value, "-");
     for (size_t i = 0; i < arguments->count; i++)
         readers += !strcmp(arguments->values[i], "-");
     return readers > 1 ? cli_fail(error, PARLEY_ARGUMENT, "standard input (-) can be read once, it is named %zu times", readers) : PARLEY_OK;

@@ -7,10 +7,12 @@
 #include "audio_in.h"
 #include "model_options.h"
 #include "subtitles.h"
+#include "unit_options.h"
 
 typedef struct hear_fields {
     cli_model_fields model;
     cli_audio_fields audio;
+    cli_unit_fields cutting;
     cli_text language, context, context_file, aligner, output, output_dir, dump;
     cli_int max_tokens, attention, join, timestamps, format, kv, activations;
     cli_real segment;
@@ -21,6 +23,7 @@ extern const cli_command hear_command;
 
 /* The formats of hear and align: those of cli_text_format, then JSON. */
 enum { HEAR_JSON = 5 };
+enum { HEAR_MOST_SECONDS = 24 * 3600 };  /* of sound in a file */
 extern const char *const hear_formats[]; /* names, which are the endings of files too */
 extern const char *const hear_attentions[];
 

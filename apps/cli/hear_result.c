@@ -16,7 +16,7 @@ typedef struct writing {
     cli_segment *segments; /* [heard.n_segments], as is all below */
     parley_alignment **alignments;
     cli_word **words;
-    bool *reliable;
+    cli_words_note *notes;
     double align; /* seconds */
 } writing;
 
@@ -31,7 +31,7 @@ static void close_writing(writing *w)
     free(w->segments);
     free(w->alignments);
     free(w->words);
-    free(w->reliable);
+    free(w->notes);
 }
 
 static parley_status open_writing(writing *w, parley_error *error)
@@ -42,12 +42,12 @@ static parley_status open_writing(writing *w, parley_error *error)
     w->segments = calloc(n + 1, sizeof *w->segments);
     w->alignments = calloc(n + 1, sizeof *w->alignments);
     w->words = calloc(n + 1, sizeof *w->words);
-    w->reliable = calloc(n + 1, sizeof *w->reliable);
-    if (!w->segments || !w->alignments || !w->words || !w->reliable)
+    w->notes = calloc(n + 1, sizeof *w->notes);
+    if (!w->segments || !w->alignments || !w->words || !w->notes)
         return cli_fail_memory(error);
     for (size_t i = 0; i < n; i++) {
         const parley_asr_segment *s = &w->heard.segments[i];
-        w->reliable[i] = true;
+        w->notes[i].reliable = true;
         w->segments[i] = (cli_segment){.start = s->start,
                                        .end = s->end,
                                        .text = s->text,
@@ -74,24 +74,17 @@ static const char *known_language(const parley_model *model, const char *languag
     return "";
 }
 
-static double to_ms(double seconds)
-{
-    return round(seconds * 1000.0) / 1000.0;
-}
-
 static parley_status take_words(writing *w, size_t i, parley_error *error)
 {
     const parley_alignment *a = w->alignments[i];
     cli_word *words = w->words[i] = calloc(a->n_words + 1, sizeof *words);
     if (!words)
         return cli_fail_memory(error);
-    for (size_t k = 0; k < a->n_words; k++) {
-        double offset = w->segments[i].start;
-        words[k] = (cli_word){a->words[k].text, to_ms(a->words[k].start + offset), to_ms(a->words[k].end + offset)};
-    }
+    for (size_t k = 0; k < a->n_words; k++)
+        words[k] = (cli_word){a->words[k].text, a->words[k].start, a->words[k].end};
     w->segments[i].words = words;
     w->segments[i].n_words = a->n_words;
-    w->reliable[i] = a->reliable;
+    w->notes[i] = (cli_words_note){a->reliable, cli_unit_rule_name(a->rule)};
     return PARLEY_OK;
 }
 
@@ -102,6 +95,8 @@ static parley_status align_samples(writing *w, size_t i, const float *pcm, size_
     parley_align_options options;
     parley_align_options_init(w->r->aligner, &options);
     options.language = known_language(w->r->aligner, s->language);
+    options.offset = s->start;
+    cli_unit_rules_apply(w->r->cutting, &options);
     if (f->attention.given)
         options.attention = (parley_attention)f->attention.value;
     if (f->kv.given)
@@ -150,7 +145,7 @@ static void warn(const writing *w)
             cli_notice("warning: %.300s, %.3f to %.3f s: the text is cut off, all %zu tokens are used", w->r->file, s->start, s->end, s->n_tokens);
         if (s->looped)
             cli_notice("warning: %.300s, %.3f to %.3f s: the text repeated itself without end, one copy is kept", w->r->file, s->start, s->end);
-        if (!w->reliable[i])
+        if (!w->notes[i].reliable)
             cli_notice("warning: %.300s, %.3f to %.3f s: the times of the words are not reliable", w->r->file, s->start, s->end);
     }
 }
@@ -159,7 +154,7 @@ static void warn(const writing *w)
 static void drop_doubtful(writing *w)
 {
     for (size_t i = 0; i < w->heard.n_segments; i++) {
-        if (!w->reliable[i])
+        if (!w->notes[i].reliable)
             w->segments[i].n_words = 0;
     }
 }
@@ -169,7 +164,7 @@ static void write_json(const writing *w, const cli_transcript *transcript, cli_b
     cli_json json = {.out = out};
     cli_hear_costs costs = {.load = w->r->load, .align = w->align, .times = w->heard.times, .kv_bytes = w->heard.kv_bytes};
     cli_json_open(&json, NULL, '{');
-    cli_transcript_members(&json, transcript, w->r->aligner ? w->reliable : NULL, &costs);
+    cli_transcript_members(&json, transcript, w->r->aligner ? w->notes : NULL, &costs);
     cli_json_close(&json, '}');
 }
 

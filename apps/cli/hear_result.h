@@ -9,6 +9,7 @@
 typedef struct hear_result {
     const hear_fields *fields;
     const parley_model *model, *aligner; /* aligner NULL: no words */
+    const cli_unit_rules *cutting;
     const char *file;
     parley_asr *session;
     const parley_audio *audio;

@@ -36,7 +36,7 @@ void cli_cost_members(cli_json *json, const cli_hear_costs *costs, double audio_
         cli_json_nothing(json, "peak_memory_bytes");
 }
 
-static void add_segment(cli_json *json, const cli_segment *segment, const bool *reliable)
+static void add_segment(cli_json *json, const cli_segment *segment, const cli_words_note *note)
 {
     cli_json_open(json, NULL, '{');
     cli_json_real(json, "start", segment->start);
@@ -51,12 +51,14 @@ static void add_segment(cli_json *json, const cli_segment *segment, const bool *
     cli_json_close(json, ']');
     cli_json_bool(json, "no_speech", segment->no_speech);
     cli_words_member(json, segment->words, segment->n_words);
-    if (reliable)
-        cli_json_bool(json, "words_reliable", *reliable);
+    if (note) {
+        cli_json_bool(json, "words_reliable", note->reliable);
+        cli_json_string(json, "units_by", note->units_by ? note->units_by : "");
+    }
     cli_json_close(json, '}');
 }
 
-void cli_transcript_members(cli_json *json, const cli_transcript *transcript, const bool *reliable, const cli_hear_costs *costs)
+void cli_transcript_members(cli_json *json, const cli_transcript *transcript, const cli_words_note *notes, const cli_hear_costs *costs)
 {
     cli_json_string(json, "file", transcript->file);
     cli_json_string(json, "language", transcript->language);
@@ -65,7 +67,7 @@ void cli_transcript_members(cli_json *json, const cli_transcript *transcript, co
     cli_json_real(json, "audio_seconds", transcript->audio_seconds);
     cli_json_open(json, "segments", '[');
     for (size_t i = 0; i < transcript->n_segments; i++)
-        add_segment(json, &transcript->segments[i], reliable ? &reliable[i] : NULL);
+        add_segment(json, &transcript->segments[i], notes ? &notes[i] : NULL);
     cli_json_close(json, ']');
     cli_cost_members(json, costs, transcript->audio_seconds);
     cli_json_unsigned(json, "kv_bytes", costs->kv_bytes);

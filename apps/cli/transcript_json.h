@@ -14,8 +14,14 @@ typedef struct cli_hear_costs {
     uint64_t kv_bytes;
 } cli_hear_costs;
 
-/* Members of an object that is open. `reliable` [n_segments]: whether the words of a segment may be believed; NULL: no words were asked for. */
-void cli_transcript_members(cli_json *json, const cli_transcript *transcript, const bool *reliable, const cli_hear_costs *costs);
+/* About the words of a segment. */
+typedef struct cli_words_note {
+    bool reliable;
+    const char *units_by; /* NULL: nothing was aligned */
+} cli_words_note;
+
+/* Members of an object that is open. `notes` [n_segments]; NULL: no words were asked for. */
+void cli_transcript_members(cli_json *json, const cli_transcript *transcript, const cli_words_note *notes, const cli_hear_costs *costs);
 
 /* The member `words`. */
 void cli_words_member(cli_json *json, const cli_word *words, size_t count);

@@ -128,30 +128,58 @@ PARLEY_API PARLEY_MUST_USE parley_status parley_asr_poll(parley_asr *session, pa
 
 /* ------------------------------------------------------------------ alignment */
 
+/* Marks the words of `text`, UTF-8 of a language that is written without blanks: begins[i] becomes 1 where a word begins at byte i; [length], zeros
+ * before. Called once by parley_align(), on its thread. An error is filled in and ends the alignment with its status. */
+typedef parley_status (*parley_split_fn)(void *context, const char *text, size_t length, unsigned char *begins, parley_error *error);
+
+/* Told before each window how much of the sound is done; false ends the alignment (CANCELLED). */
+typedef bool (*parley_align_progress_fn)(void *context, double seconds);
+
 typedef struct parley_align_options {
     size_t size;
     const char *language;     /* decides how the text is cut into units; NULL or "": by white space and ideographs */
     const char *const *units; /* ready units instead of a text; NULL: none */
     size_t n_units;
+    parley_split_fn split_japanese; /* NULL: Japanese is cut where the script changes */
+    void *split_context;
+    const char *lexicon; /* Korean: a word is cut behind its longest beginning that is listed here, one a line, what follows a blank is ignored;
+                            NULL: words stay whole */
+    size_t lexicon_length;
+    double offset; /* seconds, added to all times, which are rounded to whole ms then; finite */
     parley_attention attention;
     parley_kv kv;
     parley_activations activations;
-    parley_tap_fn tap;
+    parley_tap_fn tap; /* of the first window */
     void *tap_context;
+    parley_align_progress_fn progress; /* NULL: none */
+    void *progress_context;
 } parley_align_options;
 
 /* Defaults of this model. */
 PARLEY_API void parley_align_options_init(const parley_model *model, parley_align_options *options);
 
+/* How a text was cut into units. */
+typedef enum parley_unit_rule {
+    PARLEY_UNITS_GIVEN,    /* by the caller */
+    PARLEY_UNITS_BLANKS,   /* at white space and, but in Korean, around ideographs */
+    PARLEY_UNITS_SCRIPTS,  /* Japanese, where the script changes */
+    PARLEY_UNITS_SPLITTER, /* Japanese, by the caller's function */
+    PARLEY_UNITS_LEXICON   /* Korean, by the lexicon */
+} parley_unit_rule;
+
 typedef struct parley_alignment {
     const parley_asr_word *words; /* one a unit, in order */
     size_t n_words;
-    bool reliable; /* false: the stamps contradict each other or the length of the sound too often to be times */
+    parley_unit_rule rule;
+    size_t n_windows; /* pieces of the sound that the model was given; 1 when it fits */
+    bool reliable;    /* false: the stamps contradict each other or the length of the sound too often to be times */
     parley_asr_times times;
 } parley_alignment;
 
-/* Times of the units of `text` (or options->units) in `pcm`, 16 kHz, at most what the model's classes reach (300 s asked of it). `*alignment` is
- * freed with parley_alignment_free(). Errors: FAMILY (no aligner), ARGUMENT (no samples, no units), FORMAT (UTF-8), LIMIT, VALUE, MEMORY. */
+/* Times of the units of `text` (or options->units) in `pcm`, 16 kHz. What is longer than the model takes at once (300 s) is aligned in windows that
+ * begin at pauses between words; so is what lies behind a place where the stamps of a window stand still. Times never go back. `*alignment` is freed
+ * with parley_alignment_free(). Errors: FAMILY (no aligner), ARGUMENT (no samples, no units), FORMAT (UTF-8), LIMIT, VALUE, MEMORY, CANCELLED,
+ * those of split_japanese. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_align(const parley_model *model, const float *pcm, size_t samples, const char *text, size_t length,
                                                       const parley_align_options *options, parley_alignment **alignment, parley_error *error);
 PARLEY_API void parley_alignment_free(parley_alignment *alignment);

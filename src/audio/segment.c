@@ -2,21 +2,30 @@
 
 #include <math.h>
 
-void pl_level(float *samples, int64_t count)
+float pl_peak(const float *samples, int64_t count)
 {
     float peak = 0;
-    for (int64_t i = 0; i < count; i++) {
-        if (isnan(samples[i]))
-            samples[i] = 0;
+    for (int64_t i = 0; i < count; i++)
         if (fabsf(samples[i]) > peak)
             peak = fabsf(samples[i]);
-    }
-    if (peak <= 1)
-        return;
+    return peak;
+}
+
+void pl_level_from(float *samples, int64_t count, float peak)
+{
     for (int64_t i = 0; i < count; i++) {
-        float x = isinf(peak) ? samples[i] : samples[i] / peak; /* infinite samples are clipped, the others stay */
-        samples[i] = x > 1 ? 1 : x < -1 ? -1 : x;
+        float x = isnan(samples[i]) ? 0 : samples[i];
+        if (peak > 1) {
+            x = isinf(peak) ? x : x / peak; /* infinite samples are clipped, the others stay */
+            x = x > 1 ? 1 : x < -1 ? -1 : x;
+        }
+        samples[i] = x;
     }
+}
+
+void pl_level(float *samples, int64_t count)
+{
+    pl_level_from(samples, count, pl_peak(samples, count));
 }
 
 pl_segment_rule pl_segment_reference(int64_t limit, int32_t sample_rate)
@@ -52,6 +61,14 @@ static int64_t quietest_sample(const float *samples, int64_t left, int64_t right
     return best;
 }
 
+int64_t pl_quietest(const float *samples, int64_t left, int64_t right, int64_t window)
+{
+    if (right - left <= window)
+        return left + (right - left) / 2;
+    int64_t quiet = quietest_window(samples, left, right, window);
+    return quietest_sample(samples, quiet, quiet + window);
+}
+
 static int64_t reach(const pl_segment_rule *rule)
 {
     return rule->expand < rule->limit / 2 ? rule->expand : rule->limit / 2;
@@ -66,8 +83,7 @@ int64_t pl_segment_end(const float *samples, int64_t count, int64_t start, const
         right = count;
     if (right - left <= rule->window)
         return cut;
-    int64_t quiet = quietest_window(samples, left, right, rule->window);
-    int64_t end = quietest_sample(samples, quiet, quiet + rule->window);
+    int64_t end = pl_quietest(samples, left, right, rule->window);
     return end > start ? end : start + 1;
 }
 

@@ -7,6 +7,10 @@
 /* Where the peak exceeds 1, divides by it; then clips to -1 .. 1. Not-a-number becomes 0. */
 void pl_level(float *samples, int64_t count);
 
+/* The same in two steps, for a part of a sound. */
+float pl_peak(const float *samples, int64_t count);
+void pl_level_from(float *samples, int64_t count, float peak);
+
 /* All in samples. */
 typedef struct pl_segment_rule {
     int64_t limit;  /* a piece is cut near this length, >= 1 */
@@ -24,8 +28,12 @@ typedef struct pl_segment {
     int64_t padded; /* length with the zeros that belong behind it */
 } pl_segment;
 
-/* End of the piece that begins at `start`, 0 <= start < count: `count` when no more than the limit is left. Else the first window with the least
- * sum of |x| among those near start + limit, and in it the first sample with the least |x|. */
+/* In [left, right): the first window with the least sum of |x|, and in it the first sample with the least |x|. The middle of what is no longer than
+ * the window. */
+int64_t pl_quietest(const float *samples, int64_t left, int64_t right, int64_t window);
+
+/* End of the piece that begins at `start`, 0 <= start < count: `count` when no more than the limit is left. Else the quietest place
+ * near start + limit. */
 int64_t pl_segment_end(const float *samples, int64_t count, int64_t start, const pl_segment_rule *rule);
 
 /* All pieces, without gap or overlap; none for no samples. Errors: MEMORY. */

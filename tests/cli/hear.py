@@ -47,13 +47,14 @@ def clip(golden, name):
 
 def prepare(here, golden):
     os.symlink(os.path.join(golden, "models"), os.path.join(here, "m"))
-    for name in ("chirp", "bursts", "hum"):
+    for name in ("chirp", "bursts", "hum", "bells"):
         write_wav(os.path.join(here, name + ".wav"), clip(golden, name))
     write_wav(os.path.join(here, "none.wav"), b"")
     write_wav(os.path.join(here, "tiny.wav"), b"\1\0" * 200)
     write_wav(os.path.join(here, "long.wav"), (clip(golden, "chirp") + clip(golden, "bursts")) * 3)
     put = {"text.wav": b"This is no sound.\n", "empty.wav": b"", "nul.txt": b"hello\0world\n", "latin1.txt": b"caf\xe9\n", "blank.txt": b"",
-           "dots.txt": b"...\n", "units.txt": b"hello\nworld\n", "gap.txt": b"hello\n\nworld\n", "hello.txt": b"hello world\n"}
+           "dots.txt": b"...\n", "units.txt": b"hello\nworld\n", "gap.txt": b"hello\n\nworld\n", "hello.txt": b"hello world\n",
+           "endless.txt": b"far too much " * 8000}
     for name, data in put.items():
         with open(os.path.join(here, name), "wb") as f:
             f.write(data)
@@ -67,8 +68,8 @@ def snapshot(here):
             for folder, folders, files in os.walk(here) for name in folders + files}
 
 
-def run(parley, here, args, stdin=b""):
-    p = subprocess.run([parley, *args], cwd=here, input=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+def run(parley, here, args, stdin=b"", **settings):
+    p = subprocess.run([parley, *args], cwd=here, input=stdin, env={**os.environ, **settings}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
     return p.returncode, p.stdout, p.stderr.decode("utf-8", "backslashreplace")
 
 
@@ -144,6 +145,10 @@ PLAIN = {
     "recogniser as aligner": ([*HEAR, "--timestamps", "word", "--aligner", "m/asr_a", "chirp.wav"], FAMILY, "no aligner"),
     "speaking as aligner": ([*HEAR, "--timestamps", "word", "--aligner", "m/tts_a_base", "chirp.wav"], FAMILY, ["no aligner", "qwen3_tts"]),
     "saying with a recogniser": (["say", "-m", "m/asr_a", "-o", "out.wav", "x"], FAMILY, "speak"),
+    "lexicon without words": ([*HEAR, "--lexicon", "hello.txt", "chirp.wav"], ARGUMENT, "--timestamps"),
+    "units-by without words": ([*HEAR, "--units-by", "scripts", "chirp.wav"], ARGUMENT, "--timestamps"),
+    "lexicon and sound of standard input": ([*HEAR, "--timestamps", "word", "--aligner", "m/align_a", "--lexicon", "-", "-"], ARGUMENT, "once"),
+    "lexicon that is not there": ([*HEAR, "--timestamps", "word", "--aligner", "m/align_a", "--lexicon", "nowhere.txt", "chirp.wav"], MISSING, "nowhere.txt"),
     # outputs
     "folder that is not there": (["hear", "-m", "m/asr_a", "-o", "no/out.txt", "chirp.wav"], IO, "no/out.txt"),
     "output-dir is a file": (["hear", "-m", "m/asr_a", "--output-dir", "hello.txt", "chirp.wav"], IO, "hello.txt"),
@@ -161,6 +166,16 @@ PLAIN = {
     "align units with a gap": ([*ALIGN, "--units", "gap.txt", "chirp.wav"], ARGUMENT, "line 2"),
     "align no units": ([*ALIGN, "--units", "blank.txt", "chirp.wav"], ARGUMENT, "empty"),
     "align unknown language": ([*ALIGN, *SAYS, "--language", "klingon", "chirp.wav"], ARGUMENT, ["klingon", "English", "zh"]),
+    "align Japanese rule for others": ([*ALIGN, *SAYS, "--units-by", "scripts", "chirp.wav"], ARGUMENT, ["--units-by", "Japanese"]),
+    "align lexicon for others": ([*ALIGN, *SAYS, "--language", "fr", "--lexicon", "hello.txt", "chirp.wav"], ARGUMENT, ["--lexicon", "Korean"]),
+    "align lexicon of units": ([*ALIGN, "--units", "units.txt", "--language", "ko", "--lexicon", "hello.txt", "chirp.wav"], ARGUMENT, "exclude"),
+    "align rule of units": ([*ALIGN, "--units", "units.txt", "--language", "ja", "--units-by", "mecab", "chirp.wav"], ARGUMENT, "exclude"),
+    "align unknown rule": ([*ALIGN, *SAYS, "--language", "ja", "--units-by", "nagisa", "chirp.wav"], ARGUMENT, ["auto", "mecab", "scripts"]),
+    "align no such lexicon": ([*ALIGN, *SAYS, "--language", "ko", "--lexicon", "nowhere.txt", "chirp.wav"], MISSING, "nowhere.txt"),
+    "align lexicon NUL": ([*ALIGN, *SAYS, "--language", "ko", "--lexicon", "nul.txt", "chirp.wav"], FORMAT, ["--lexicon", "byte 5"]),
+    "align lexicon latin1": ([*ALIGN, *SAYS, "--language", "Korean", "--lexicon", "latin1.txt", "chirp.wav"], FORMAT, "UTF-8"),
+    "align standard input twice": ([*ALIGN, *SAYS, "--language", "ko", "--lexicon", "-", "-"], ARGUMENT, "once"),
+    "align far too long": ([*ALIGN, "--text-file", "endless.txt", "chirp.wav"], LIMIT, "far more text than sound"),
     "align unknown format": ([*ALIGN, *SAYS, "--format", "txt", "chirp.wav"], ARGUMENT, ["json", "srt"]),
     "align no such sound": ([*ALIGN, *SAYS, "nowhere.wav"], MISSING, "nowhere.wav"),
     "align no samples": ([*ALIGN, *SAYS, "none.wav"], ARGUMENT, "no samples"),
@@ -266,6 +281,11 @@ def formats(parley, here):
             if not f.read().startswith(head):
                 raise Fail(f"{name}: does not begin with {head}")
         os.unlink(out)
+    heads = {"srt": b"1\n00:00:00,080 --> 00:00:01,120\nHello, world!\n", "vtt": b"WEBVTT\n\n00:00:00.080 --> 00:00:01.120\nHello, world!\n",
+             "tsv": b"start\tend\ttext\n80\t480\tHello\n560\t1120\tworld\n", "lrc": b"[00:00.08]Hello, world!\n"}
+    for name, head in heads.items():
+        out = done(run(parley, here, ["align", "-m", "m/align_a", "--kv", "f32", "--text", "Hello, world!", "--format", name, "chirp.wav"]))
+        want(name, head.rstrip(), out.rstrip())
 
 
 def words_of_segments(parley, here):
@@ -296,14 +316,79 @@ def dumps(parley, here):
         raise Fail("long.wav was not cut")
 
 
-def unreliable(parley, here):
-    text = "a " * 200
-    told = run(parley, here, ["align", "-m", "m/align_a", "--text", text, "bursts.wav"])
-    if told[0] == 0:
-        want("flag", False, json.loads(told[1])["reliable"])
-        expect(run(parley, here, ["align", "-m", "m/align_a", "--format", "srt", "--text", text, "bursts.wav"]), VALUE, "contradict")
-    elif told[0] not in (LIMIT, ARGUMENT):
-        raise Fail(f"exit code {told[0]}")
+def aligned(parley, here, *args, **settings):
+    return json.loads(done(run(parley, here, ["align", "-q", "-m", "m/align_a", "--kv", "f32", "--activations", "f32", *args], **settings)))
+
+
+def wrong_texts(parley, here):
+    """Another text than what is said: an error, or a flag; times that look like such are in order at least, and equal ones are never believed."""
+    texts = {"ten times too long": ["--text", "hello world " * 10], "far too long": ["--text", "a " * 200], "of another language": ["--text", "你好世界你好世界你好世界"],
+             "of another script": ["--text", "Всем привет, это совсем другой текст", "--language", "ru"], "Japanese": ["--text", "今日はいい天気ですね。" * 3, "--language", "ja"],
+             "Korean": ["--text", "안녕하세요 여러분 반갑습니다 오늘은 날씨가 좋네요", "--language", "ko"]}
+    told = {name: aligned(parley, here, *text, "chirp.wav") for name, text in texts.items()}
+    for name in ("ten times too long", "far too long"):
+        want(name, False, told[name]["reliable"])
+    for name, t in told.items():
+        stamps = [x for w in t["words"] for x in (w["start"], w["end"])]
+        want(name + ", order", sorted(stamps), stamps)
+        if t["reliable"] and (max(stamps.count(x) for x in stamps) > len(stamps) / 2 or stamps[-1] > t["audio_seconds"] + 0.5):
+            raise Fail(f"{name}: believed {stamps}")
+    expect(run(parley, here, ["align", "-m", "m/align_a", "--format", "srt", *texts["far too long"], "bursts.wav"]), VALUE, "contradict")
+    warned = run(parley, here, ["align", "-m", "m/align_a", *texts["far too long"], "bursts.wav"])
+    expect(warned, 0, "not reliable")
+
+
+def japanese_units(parley, here):
+    text = ["--language", "ja", "--text", "今日はいい天気ですね。", "chirp.wav"]
+    runs, words = ["今日", "はいい", "天気", "ですね"], ["今日", "は", "いい", "天気", "です", "ね"]
+
+    def check(by, units, told):
+        want("rule and units", (by, units), (told["units_by"], [w["text"] for w in told["words"]]))
+    nothing = {"MECABRC": "/dev/null"}
+    check("scripts", runs, aligned(parley, here, "--units-by", "scripts", *text))
+    check("scripts", runs, aligned(parley, here, *text, **nothing))
+    expect(run(parley, here, ["align", "-m", "m/align_a", "--units-by", "mecab", *text], **nothing), MISSING, ["--units-by mecab", "mecab-ipadic-utf8"])
+    there = run(parley, here, ["align", "-m", "m/align_a", "--units-by", "mecab", *text])
+    if there[0] == MISSING:                                        # not installed
+        return
+    check("mecab", words, json.loads(done(there)))
+    check("mecab", words, aligned(parley, here, *text))
+    heard_words = ["hear", "-q", "-m", "m/asr_b", "--timestamps", "word", "--aligner", "m/align_a", "--format", "json", "bells.wav"]
+    for args, by in (([], "mecab"), (["--units-by", "scripts"], "scripts")):
+        s = json.loads(done(run(parley, here, [*heard_words, *args])))["segments"][0]
+        want("heard", ("こんにちは", "Japanese", by), (s["text"], s["language"], s["units_by"]))
+
+
+def korean_units(parley, here):
+    text = ["--language", "Korean", "--text", "안녕하세요 나는 학교에 갔다", "chirp.wav"]
+    with open(os.path.join(here, "ko.txt"), "w", encoding="utf-8") as f:
+        f.write("안녕 3 NNG\n\n학교\t1\r\n나는\n갔\n")
+    told = aligned(parley, here, *text)
+    want("whole", ("blanks", ["안녕하세요", "나는", "학교에", "갔다"]), (told["units_by"], [w["text"] for w in told["words"]]))
+    told = aligned(parley, here, "--lexicon", "ko.txt", *text)
+    want("cut", ("lexicon", ["안녕", "하세요", "나는", "학교", "에", "갔다"]), (told["units_by"], [w["text"] for w in told["words"]]))
+    told = aligned(parley, here, "--lexicon", "blank.txt", *text)
+    want("empty", ("lexicon", 4), (told["units_by"], len(told["words"])))
+    os.unlink(os.path.join(here, "ko.txt"))
+
+
+def windows(parley, here):
+    """The small aligner takes 13.04 s at once."""
+    with wave.open(os.path.join(here, "long.wav"), "rb") as w:
+        write_wav(os.path.join(here, "minute.wav"), w.readframes(w.getnframes()) * 7)
+    text = ["--text", " ".join(f"word{i}" for i in range(60)), "minute.wav"]
+    told = aligned(parley, here, *text)
+    want("words", [f"word{i}" for i in range(60)], [w["text"] for w in told["words"]])
+    stamps = [x for w in told["words"] for x in (w["start"], w["end"])]
+    want("order", sorted(stamps), stamps)
+    if told["windows"] < 4:
+        raise Fail(f"{told['windows']} windows")
+    want("threads", told["words"], aligned(parley, here, "--threads", "1", *text)["words"])
+    dumped = aligned(parley, here, "--dump", "d", *text)
+    want("dump", told["words"], dumped["words"])
+    if "logits.npy" not in os.listdir(os.path.join(here, "d")):
+        raise Fail("nothing dumped")
+    subprocess.run(["rm", "-r", os.path.join(here, "d"), os.path.join(here, "minute.wav")], check=True)
 
 
 def align_inputs(parley, here):
@@ -407,7 +492,8 @@ def help_of_both(parley, here):
 
 
 OWN = {f.__name__: f for f in (members, tiny_sound, standard_input, many_are_as_alone, segments_cover, one_of_many_is_bad, not_a_sound, cut_text,
-                               formats, words_of_segments, dumps, unreliable, align_inputs, streams, stream_is_live, cancelled, help_of_both)}
+                               formats, words_of_segments, dumps, wrong_texts, japanese_units,
+                               korean_units, windows, align_inputs, streams, stream_is_live, cancelled, help_of_both)}
 
 
 def one(case, parley, golden):

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "cues.h"
+#include "glyphs.h"
 #include "subtitles.h"
 #include "support/random.h"
 
@@ -232,12 +233,185 @@ static void keeps_the_rules(void **state)
     }
 }
 
+/* ------------------------------------------------------------------ rules on hostile transcripts */
+
+static const char *const odd_pieces[] = {"a",
+                                         "Wort",
+                                         "世",
+                                         "カ",
+                                         "ｱ",
+                                         "안",
+                                         "สวัสดี",
+                                         "ไม่ได้",
+                                         "नमस्ते",
+                                         "مرحبا",
+                                         "👩‍👩‍👧‍👦",
+                                         "👍🏽",
+                                         "🇩🇪",
+                                         "❤️",
+                                         "e\xCC\x81",
+                                         "\xCC\x81",
+                                         "\xE2\x80\x8B",
+                                         "\xE2\x80\x8D",
+                                         "\xC2\xAD",
+                                         "\xEF\xBB\xBF",
+                                         "\xE2\x80\x8F",
+                                         "。",
+                                         "、",
+                                         "「",
+                                         "...",
+                                         "!?",
+                                         "—",
+                                         "\xE3\x80\x80",
+                                         "\xC2\xA0",
+                                         " ",
+                                         "\t",
+                                         "\n",
+                                         "\xFF",
+                                         "-->",
+                                         "https://example.org/a/very/long/address/without/any/blank?in=it&at=all#whatever",
+                                         "ㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋㅋ"};
+
+static void random_piece(test_random *r, char *out)
+{
+    const char *piece = odd_pieces[test_below(r, (int)CLI_COUNT(odd_pieces))];
+    for (int copies = test_below(r, 12) ? 1 : 1 + test_below(r, 60); copies > 0; copies--)
+        strcat(out, piece);
+}
+
+/* Words and a text of pieces, which agree or do not; any times, or rising ones. */
+static cli_segment hostile_segment(test_random *r, char *text, char (*texts)[6000], cli_word *words, int most)
+{
+    int count = test_below(r, most), kind = test_below(r, 4);
+    double at = test_below(r, 100);
+    cli_segment segment = {.start = at, .text = text, .language = "", .words = words, .n_words = kind ? (size_t)count : 0};
+    *text = '\0';
+    for (int i = 0; i < count; i++) {
+        texts[i][0] = '\0';
+        random_piece(r, texts[i]);
+        strcat(text, kind == 1 && !test_below(r, 8) ? "not what is said" : texts[i]);
+        if (test_below(r, 3))
+            strcat(text, " ");
+        double start = test_below(r, 3) ? at : (double)test_below(r, 200), length = 0.08 * test_below(r, test_below(r, 9) ? 6 : 400);
+        words[i] = (cli_word){texts[i], kind == 3 ? start : at, (kind == 3 ? start : at) + length};
+        at += length;
+    }
+    segment.end = at;
+    return segment;
+}
+
+static void check_line(const char *line)
+{
+    int length, wide = 0;
+    for (const char *at = line; cli_next_point(at, &length), length > 0; at += length) {
+        char one[8] = "";
+        memcpy(one, at, (size_t)length);
+        wide += cli_columns(one) == 2;
+    }
+    assert_in_range(cli_columns(line), 1, wide ? CLI_WIDE_COLUMNS : CLI_COLUMNS);
+    assert_true(wide <= CLI_WIDE_COLUMNS / 2);
+    assert_null(strpbrk(line, "\n\r\t"));
+}
+
+static void hostile_transcripts_keep_the_rules(void **state)
+{
+    (void)state;
+    enum { MOST = 24 };
+    static char text[2][MOST * 12000], texts[2][MOST][6000];
+    static cli_word words[2][MOST];
+    test_random r = {31};
+    for (int round = 0; round < 1500; round++) {
+        cli_segment segments[2];
+        cli_cues cues;
+        int64_t before = 0;
+        parley_error error;
+        for (int i = 0; i < 2; i++)
+            segments[i] = hostile_segment(&r, text[i], texts[i], words[i], MOST);
+        cli_transcript t = {"", "", "", "stop", (double)test_below(&r, 300), segments, 2};
+        int lines = 1 + round % CLI_LINES;
+        assert_int_equal(cli_cues_make(&t, lines, &cues, &error), PARLEY_OK);
+        for (size_t i = 0; i < cues.count; i++) {
+            const cli_cue *cue = &cues.items[i];
+            assert_true(cue->start >= before && cue->end > cue->start && cue->end - cue->start <= CLI_CUE_MS);
+            before = cue->end;
+            assert_in_range(cue->n_lines, 1, lines);
+            for (int k = 0; k < cue->n_lines; k++)
+                check_line(cues.text.data + cue->lines[k]);
+        }
+        cli_cues_free(&cues);
+    }
+}
+
+/* A character of several parts is shown on one line, however lines fall. */
+static void characters_stay_whole(void **state)
+{
+    (void)state;
+    static const char *const whole[] = {"👩‍👩‍👧‍👦", "👍🏽", "ที่", "नि", "e\xCC\x81\xCC\xA3"};
+    for (size_t i = 0; i < CLI_COUNT(whole); i++)
+        for (int shift = 0; shift < 12; shift++) {
+            char text[4000] = "";
+            size_t length = strlen(whole[i]);
+            cli_cues cues;
+            parley_error error;
+            memset(text, 'x', (size_t)shift);
+            for (int k = 0; k < 90; k++)
+                strcat(text, whole[i]);
+            cli_segment segment = plain(text, 0, 100);
+            cli_transcript t = one_segment(&segment);
+            assert_int_equal(cli_cues_make(&t, CLI_LINES, &cues, &error), PARLEY_OK);
+            assert_true(cues.count > 1);
+            for (size_t c = 0; c < cues.count; c++)
+                for (int k = 0; k < cues.items[c].n_lines; k++) {
+                    const char *line = cues.text.data + cues.items[c].lines[k];
+                    check_line(line);
+                    line += strspn(line, "x");
+                    assert_int_equal(strlen(line) % length, 0);
+                    assert_true(!*line || !strncmp(line, whole[i], length));
+                }
+            cli_cues_free(&cues);
+        }
+}
+
+/* Where times are those of speech, a cue appears with its first word. */
+static void cues_begin_with_their_words(void **state)
+{
+    (void)state;
+    static char text[8000];
+    static cli_word words[WORDS];
+    test_random r = {41};
+    for (int round = 0; round < 200; round++) {
+        cli_segment segment = random_segment(&r, 0, text, words, true);
+        cli_transcript t = one_segment(&segment);
+        cli_cues cues;
+        parley_error error;
+        int64_t before = 0;
+        assert_int_equal(cli_cues_make(&t, CLI_LINES, &cues, &error), PARLEY_OK);
+        for (size_t i = 0; i < cues.count; i++) {
+            bool found = cues.items[i].start == before;
+            for (size_t k = 0; k < segment.n_words && !found; k++)
+                found = llround(1000 * words[k].start) == cues.items[i].start;
+            before = cues.items[i].end;
+            assert_true(found);
+        }
+        cli_cues_free(&cues);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats),       cmocka_unit_test(nothing_said), cmocka_unit_test(names),
-        cmocka_unit_test(spreads),       cmocka_unit_test(breaks_lines), cmocka_unit_test(odd_texts),
-        cmocka_unit_test(foreign_words), cmocka_unit_test(odd_times),    cmocka_unit_test(keeps_the_rules),
+        cmocka_unit_test(formats),
+        cmocka_unit_test(nothing_said),
+        cmocka_unit_test(names),
+        cmocka_unit_test(spreads),
+        cmocka_unit_test(breaks_lines),
+        cmocka_unit_test(odd_texts),
+        cmocka_unit_test(foreign_words),
+        cmocka_unit_test(odd_times),
+        cmocka_unit_test(keeps_the_rules),
+        cmocka_unit_test(hostile_transcripts_keep_the_rules),
+        cmocka_unit_test(characters_stay_whole),
+        cmocka_unit_test(cues_begin_with_their_words),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

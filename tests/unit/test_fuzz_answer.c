@@ -29,7 +29,7 @@ static void corpus(void **state)
         count++;
     }
     closedir(directory);
-    assert_true(count >= 12);
+    assert_true(count >= 16);
 }
 
 /* Characters and pieces that the rules look at. */
@@ -87,7 +87,7 @@ static void random_inputs(void **state)
     static char text[2000];
     test_random r = {17};
     for (int round = 0; round < 20000; round++) {
-        text[0] = "afujktb"[round % 7];
+        text[0] = "afujktblmw"[round % 10];
         assert_int_equal(LLVMFuzzerTestOneInput((const uint8_t *)text, 1 + random_text(&r, text + 1, sizeof text - 1)), 0);
     }
 }

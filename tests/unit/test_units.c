@@ -2,6 +2,7 @@
 #include "rules_fixture.h"
 
 #include "limit_allocator.h"
+#include "models/qwen3_asr/prompt.h"
 #include "models/qwen3_asr/units.h"
 #include "support/random.h"
 
@@ -48,16 +49,17 @@ static pl_units split(fixture *f, const char *text, const char *language, const 
     return units;
 }
 
-/* Stands for the reference's analyser: hands out the ready words of a case, each with the punctuation behind it. */
-static parley_status ready_words(void *context, pl_span text, pl_word_sink word, void *sink, parley_error *error)
+/* Stands for the reference's analyser: marks where the ready words of a case begin. */
+static parley_status ready_words(void *context, const char *text, size_t length, unsigned char *begins, parley_error *error)
 {
-    const char *at = text.text;
+    (void)length;
+    (void)error;
+    const char *at = text;
     for (const cJSON *unit = ((const cJSON *)context)->child; unit; unit = unit->next) {
-        const char *end = unit->next ? strstr(at + strlen(unit->valuestring), unit->next->valuestring) : text.text + text.length;
-        parley_status status = word(sink, (pl_span){at, (size_t)(end - at)}, error);
-        if (status != PARLEY_OK)
-            return status;
-        at = end;
+        at = strstr(at, unit->valuestring);
+        assert_non_null(at);
+        begins[at - text] = 1;
+        at += strlen(unit->valuestring);
     }
     return PARLEY_OK;
 }
@@ -69,8 +71,8 @@ static pl_units split_case(fixture *f, const cJSON *item)
     pl_lexicon korean;
     assert_int_equal(pl_lexicon_parse(&f->arena, span_of(words), &korean, NULL), PARLEY_OK);
     assert_int_equal(korean.count, 7);
-    pl_word_splitter japanese = {ready_words, (void *)(uintptr_t)member(item, "units")};
-    return split(f, member(item, "text")->valuestring, member(item, "language")->valuestring, &(pl_unit_rules){&japanese, &korean});
+    pl_unit_rules rules = {ready_words, (void *)(uintptr_t)member(item, "units"), &korean};
+    return split(f, member(item, "text")->valuestring, member(item, "language")->valuestring, &rules);
 }
 
 static void splits(void **state)
@@ -94,6 +96,10 @@ static void makes_the_prompt(void **state)
     vocabulary_files files = {read_data("models/align_a/vocab.json"), read_data("models/align_a/merges.txt"),
                               read_data("models/align_a/tokenizer_config.json")};
     pl_tokenizer *tokenizer = open_files(files);
+    asr_config config = {.audio_start = pl_tokenizer_find(tokenizer, span_of("<|audio_start|>")),
+                         .audio_token = pl_tokenizer_find(tokenizer, span_of("<|audio_pad|>")),
+                         .audio_end = pl_tokenizer_find(tokenizer, span_of("<|audio_end|>")),
+                         .timestamp = pl_tokenizer_find(tokenizer, span_of("<timestamp>"))};
     const cJSON *item, *id;
     int count = 0;
     cJSON_ArrayForEach(item, member(f->rules, "units"))
@@ -102,21 +108,19 @@ static void makes_the_prompt(void **state)
         if (!expected)
             continue;
         pl_units units = split_case(f, item);
-        pl_ids ids = {.allocator = pl_default_allocator()};
-        static const char *const frame[] = {"<|audio_start|>", "<|audio_pad|>", "<|audio_end|>"};
-        int32_t stamp = pl_tokenizer_find(tokenizer, span_of("<timestamp>"));
-        for (int i = 0; i < 3; i++)
-            assert_int_equal(pl_ids_push(&ids, pl_tokenizer_find(tokenizer, span_of(frame[i])), NULL), PARLEY_OK);
-        for (size_t i = 0; i < units.count || i == 0; i++) { /* two timestamps even for no units */
-            if (units.count)
-                assert_int_equal(pl_tokenize(tokenizer, units.items[i], (pl_tokenize_options){0}, &ids, NULL), PARLEY_OK);
-            assert_int_equal(pl_ids_push(&ids, stamp, NULL), PARLEY_OK);
-            assert_int_equal(pl_ids_push(&ids, stamp, NULL), PARLEY_OK);
-        }
+        asr_prompt prompt = {.ids.allocator = pl_default_allocator()};
+        int slots[256];
+        assert_true(2 * units.count <= sizeof slots / sizeof slots[0]);
+        assert_int_equal(pl_asr_align_prompt(&config, tokenizer, (pl_tokenize_options){0}, units.items, units.count, 1, &prompt, slots, NULL),
+                         PARLEY_OK);
+        for (size_t i = 0; i < 2 * units.count; i++)
+            assert_int_equal(prompt.ids.ids[slots[i]], config.timestamp);
+        for (int i = 0; i < 2 && !units.count; i++) /* the package asks for the times of nothing */
+            assert_int_equal(pl_ids_push(&prompt.ids, config.timestamp, NULL), PARLEY_OK);
         size_t at = 0;
-        cJSON_ArrayForEach(id, expected) assert_int_equal(ids.ids[at++], whole(id));
-        assert_int_equal(at, ids.count);
-        pl_ids_free(&ids);
+        cJSON_ArrayForEach(id, expected) assert_int_equal(prompt.ids.ids[at++], whole(id));
+        assert_int_equal(at, prompt.ids.count);
+        pl_ids_free(&prompt.ids);
         count++;
     }
     assert_int_equal(count, 34);
@@ -146,17 +150,65 @@ static void splits_without_help(void **state)
     assert_split(f, "", "Korean", &none, "");
 }
 
-static parley_status too_much(void *context, pl_span text, pl_word_sink word, void *sink, parley_error *error)
+static parley_status inside_a_character(void *context, const char *text, size_t length, unsigned char *begins, parley_error *error)
 {
     (void)context;
-    parley_status status = word(sink, text, error);
-    return status == PARLEY_OK ? word(sink, text, error) : status;
+    (void)text;
+    (void)error;
+    for (size_t i = 0; i < length; i++)
+        assert_int_equal(begins[i], 0);
+    begins[1] = 1;
+    return PARLEY_OK;
 }
 
-static parley_status broken_word(void *context, pl_span text, pl_word_sink word, void *sink, parley_error *error)
+/* Returns the status at its context; with or without saying why. */
+static parley_status fails(void *context, const char *text, size_t length, unsigned char *begins, parley_error *error)
+{
+    (void)text;
+    (void)length;
+    (void)begins;
+    const parley_status *status = context;
+    return *status == PARLEY_IO ? pl_fail(error, PARLEY_IO, "no dictionary") : *status;
+}
+
+/* What stands before the first mark is a word too, blanks end words, and what no mark tells is one word. */
+static parley_status third_character(void *context, const char *text, size_t length, unsigned char *begins, parley_error *error)
 {
     (void)context;
-    return word(sink, (pl_span){text.text, 1}, error);
+    (void)text;
+    (void)error;
+    if (length > 6)
+        begins[6] = 1;
+    return PARLEY_OK;
+}
+
+static void splits_by_marks(void **state)
+{
+    fixture *f = *state;
+    pl_unit_rules rules = {.japanese = third_character};
+    assert_split(f, "東京都庁、に 行く", "Japanese", &rules, "東京|都庁に|行く");
+    assert_split(f, "東京", "Japanese", &rules, "東京");
+    assert_split(f, "", "Japanese", &rules, "");
+    assert_split(f, "東京都庁", "Chinese", &rules, "東|京|都|庁");
+}
+
+/* The rule that was used is told. */
+static void tells_the_rule(void **state)
+{
+    fixture *f = *state;
+    pl_lexicon none = {NULL, 0};
+    pl_unit_rules help = {.japanese = third_character, .korean = &none}, no_help = {0};
+    static const struct {
+        const char *language;
+        parley_unit_rule with, without;
+    } cases[] = {{"", PARLEY_UNITS_BLANKS, PARLEY_UNITS_BLANKS},
+                 {"Chinese", PARLEY_UNITS_BLANKS, PARLEY_UNITS_BLANKS},
+                 {"japanese", PARLEY_UNITS_SPLITTER, PARLEY_UNITS_SCRIPTS},
+                 {"Korean", PARLEY_UNITS_LEXICON, PARLEY_UNITS_BLANKS}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        assert_int_equal(split(f, "x", cases[i].language, &help).rule, cases[i].with);
+        assert_int_equal(split(f, "x", cases[i].language, &no_help).rule, cases[i].without);
+    }
 }
 
 static void refuses(void **state)
@@ -165,13 +217,20 @@ static void refuses(void **state)
     parley_error error = {0};
     pl_units units;
     pl_lexicon lexicon;
-    pl_word_splitter bad[] = {{too_much, NULL}, {broken_word, NULL}};
+    parley_status out_of_memory = PARLEY_MEMORY, no_file = PARLEY_IO;
+    pl_unit_rules bad[] = {
+        {.japanese = inside_a_character}, {.japanese = fails, .context = &out_of_memory}, {.japanese = fails, .context = &no_file}};
+    const parley_status told[] = {PARLEY_VALUE, PARLEY_MEMORY, PARLEY_IO};
+    const char *const says[] = {"inside a character", "splitter of Japanese", "no dictionary"};
     assert_int_equal(pl_units_split(&f->arena, span_of("ab \xFF"), span_of(""), &(pl_unit_rules){0}, &units, &error), PARLEY_FORMAT);
     assert_int_equal(error.position, 3);
     assert_int_equal(pl_lexicon_parse(&f->arena, span_of("\xE4"), &lexicon, &error), PARLEY_FORMAT);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(pl_units_split(&f->arena, span_of("今日"), span_of("japanese"), &(pl_unit_rules){.japanese = &bad[i]}, &units, &error),
-                         PARLEY_INTERNAL);
+    for (int i = 0; i < 3; i++) {
+        error = (parley_error){0};
+        assert_int_equal(pl_units_split(&f->arena, span_of("今日"), span_of("japanese"), &bad[i], &units, &error), told[i]);
+        assert_non_null(strstr(error.text, says[i]));
+        assert_int_equal(pl_units_split(&f->arena, span_of("今日"), span_of("japanese"), &bad[i], &units, NULL), told[i]);
+    }
 }
 
 /* A NUL is a character like others: dropped. */
@@ -336,6 +395,15 @@ static void doubts_all(void **state)
     assert_int_equal(doubts(f, "one two", flat, 10), PL_DOUBT_STAMPS);
     assert_int_equal(doubts(f, "one", flat, 10), PL_DOUBT_STAMPS);
     assert_true(doubts(f, words, late, 10) & PL_DOUBT_STAMPS);
+    for (int i = 0; i < 100; i++)
+        flat[i] = 80 * i; /* the last three of 52 stand still */
+    for (int i = 99; i < 104; i++)
+        flat[i] = flat[98];
+    assert_int_equal(doubts(f, words, flat, 10), PL_DOUBT_STAMPS);
+    assert_int_equal(doubts(f, "a b c d e f g h", (int64_t[]){0, 80, 160, 160, 160, 160, 160, 160, 400, 480, 560, 640, 720, 800, 880, 960}, 2),
+                     PL_DOUBT_STAMPS);
+    assert_int_equal(doubts(f, "hello to everybody listening out there", (int64_t[]){0, 400, 480, 640, 640, 720, 720, 800, 800, 880, 880, 1440}, 2),
+                     PL_DOUBT_STAMPS); /* four long words in 240 ms */
     assert_int_equal(doubts(f, words, rising, 7), PL_DOUBT_BEYOND);
     assert_true(doubts(f, words, down, 40) & PL_DOUBT_DISORDER);
     assert_int_equal(doubts(f, "word after word after word after word after word after word after word after word after word", rising, 1) & 16u,
@@ -373,19 +441,11 @@ static void survives_want_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(splits),
-        cmocka_unit_test(makes_the_prompt),
-        cmocka_unit_test(splits_without_help),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(passes_nuls),
-        cmocka_unit_test(repairs),
-        cmocka_unit_test(repairs_as_told),
-        cmocka_unit_test(repairs_many),
-        cmocka_unit_test(rounds),
-        cmocka_unit_test(rounds_as_printf),
-        cmocka_unit_test(trusts),
-        cmocka_unit_test(doubts_all),
-        cmocka_unit_test(survives_want_of_memory),
+        cmocka_unit_test(splits),          cmocka_unit_test(makes_the_prompt), cmocka_unit_test(splits_without_help),
+        cmocka_unit_test(splits_by_marks), cmocka_unit_test(tells_the_rule),   cmocka_unit_test(refuses),
+        cmocka_unit_test(passes_nuls),     cmocka_unit_test(repairs),          cmocka_unit_test(repairs_as_told),
+        cmocka_unit_test(repairs_many),    cmocka_unit_test(rounds),           cmocka_unit_test(rounds_as_printf),
+        cmocka_unit_test(trusts),          cmocka_unit_test(doubts_all),       cmocka_unit_test(survives_want_of_memory),
     };
     return cmocka_run_group_tests(tests, open_fixture, close_fixture);
 }

@@ -109,51 +109,94 @@ double pl_round_milliseconds(double seconds)
 
 /* ------------------------------------------------------------------ trust */
 
-/* Longest run of equal neighbours. */
-static size_t longest_plateau(const int64_t *times, size_t count)
+enum { STUCK = 8 }; /* units in a row with one stamp */
+
+/* End of the run of equal times that begins at `first`. */
+static size_t run_end(const int64_t *times, size_t count, size_t first)
 {
-    size_t longest = 0;
-    for (size_t i = 0, j; i < count; i = j) {
-        for (j = i + 1; j < count && times[j] == times[i];)
-            j++;
-        longest = j - i > longest ? j - i : longest;
-    }
-    return longest;
+    size_t end = first + 1;
+    while (end < count && times[end] == times[first])
+        end++;
+    return end;
 }
 
-/* How many syllables the units have at least: one for a character of a syllabic script or a digit, a third for each other letter. */
+size_t pl_times_stuck(const int64_t *times, size_t units)
+{
+    for (size_t i = 0, end; i < 2 * units; i = end) {
+        end = run_end(times, 2 * units, i);
+        if (end - i >= (size_t)2 * STUCK)
+            return (i + 1) / 2;
+    }
+    return units;
+}
+
+double pl_unit_syllables(pl_span unit)
+{
+    double sum = 0;
+    for (size_t at = 0, length; at < unit.length; at += length) {
+        uint32_t point = pl_utf8_get(unit.text + at, &length);
+        bool one =
+            (pl_kind(point) & PL_NUMBER) || (point >= 0x3041 && point <= 0x30FF) || (point >= 0xAC00 && point <= 0xD7A3) || pl_is_ideograph(point);
+        sum += one ? 1.0 : 1.0 / 3;
+    }
+    return sum;
+}
+
 static double syllables(const pl_units *units)
 {
     double sum = 0;
     for (size_t i = 0; i < units->count; i++)
-        for (size_t at = 0, length; at < units->items[i].length; at += length) {
-            uint32_t point = pl_utf8_get(units->items[i].text + at, &length);
-            bool one = (pl_kind(point) & PL_NUMBER) || (point >= 0x3041 && point <= 0x30FF) || (point >= 0xAC00 && point <= 0xD7A3)
-                       || pl_is_ideograph(point);
-            sum += one ? 1.0 : 1.0 / 3;
-        }
+        sum += pl_unit_syllables(units->items[i]);
     return sum;
 }
 
-/* More than half of the times equal, or eight units in a row, or more than half of the units without length. */
+/* A run of equal times over half of all or eight units, over three and a quarter of all, or over the last three, which is what text behind the end of
+ * the sound gets; or more than half of the units without length. */
 static bool has_equal_stamps(const int64_t *times, size_t units)
 {
-    enum { IN_A_ROW = 8 };
-    size_t plateau = longest_plateau(times, 2 * units), empty = 0;
+    enum { FEW = 3 };
+    size_t empty = 0, longest = 0, last = 0, count = 2 * units;
     for (size_t i = 0; i < units; i++)
         empty += times[2 * i] == times[2 * i + 1];
-    return plateau > units || plateau >= 2 * IN_A_ROW || 2 * empty > units;
+    for (size_t i = 0, end; i < count; i = end) {
+        end = run_end(times, count, i);
+        last = end - i;
+        longest = last > longest ? last : longest;
+    }
+    return longest > units || longest >= (size_t)2 * STUCK || (longest >= (size_t)2 * FEW && 4 * longest >= count) || last >= (size_t)2 * FEW
+           || 2 * empty > units;
+}
+
+/* Syllables a second that nobody speaks. */
+static const double fastest = 12;
+
+/* How many units stand in threes that have no time to be said. */
+static size_t crowded(const pl_alignment *a)
+{
+    enum { THREE = 3 };
+    static const double step = 0.08; /* s between stamps: either end may be that far off */
+    size_t count = 0, counted = 0;   /* units below `counted` are */
+    for (size_t i = 0; i + THREE <= a->units->count; i++) {
+        double said = 0, seconds = (double)(a->repaired[2 * (i + THREE) - 1] - a->repaired[2 * i]) / 1000 + 2 * step;
+        for (size_t k = i; k < i + THREE; k++)
+            said += pl_unit_syllables(a->units->items[k]);
+        if (said <= fastest * seconds)
+            continue;
+        count += i + THREE - (i > counted ? i : counted);
+        counted = i + THREE;
+    }
+    return count;
 }
 
 unsigned pl_alignment_doubts(const pl_alignment *a)
 {
-    static const double beyond = 0.5;                /* s: times are steps of 80 ms, the last one may reach over the end */
-    static const double fastest = 12, short_cut = 4; /* syllables a second, which nobody speaks; and some for very short sounds */
+    static const double beyond = 0.5;  /* s: times are steps of 80 ms, the last one may reach over the end */
+    static const double short_cut = 4; /* syllables more than the fastest speech, for very short sounds */
     size_t count = 2 * a->units->count, moved = 0;
     unsigned doubts = 0;
     if (!count)
         return PL_DOUBT_EMPTY;
-    if (has_equal_stamps(a->repaired, count / 2))
+    if (has_equal_stamps(a->repaired, count / 2) || 4 * crowded(a) >= count / 2)
         doubts |= PL_DOUBT_STAMPS;
     if ((double)a->repaired[count - 1] > 1000 * (a->seconds + beyond))
         doubts |= PL_DOUBT_BEYOND;

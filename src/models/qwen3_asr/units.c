@@ -11,14 +11,14 @@
 typedef struct collector {
     pl_arena *arena;
     char *text; /* all units, one behind the other; the one that grows begins at `begin` */
-    size_t begin, length, capacity;
+    size_t begin, length;
     pl_span *items;
     size_t count, room;
 } collector;
 
-static parley_status start(collector *c, pl_arena *arena, size_t capacity, parley_error *error)
+static parley_status start(collector *c, pl_arena *arena, size_t room, parley_error *error)
 {
-    *c = (collector){.arena = arena, .text = pl_arena_alloc_raw(arena, capacity, 1), .capacity = capacity};
+    *c = (collector){.arena = arena, .text = pl_arena_alloc_raw(arena, room, 1)};
     return c->text ? PARLEY_OK : pl_fail_memory(error, "the units of a text");
 }
 
@@ -42,13 +42,11 @@ static parley_status close_unit(collector *c, parley_error *error)
     return PARLEY_OK;
 }
 
-static parley_status append(collector *c, pl_span character, parley_error *error)
+/* There is room for the whole text, and units are parts of it. */
+static void append(collector *c, pl_span character)
 {
-    if (character.length > c->capacity - c->length)
-        return pl_fail(error, PARLEY_INTERNAL, "the word splitter handed out more than the text's %zu bytes", c->capacity);
     memcpy(c->text + c->length, character.text, character.length);
     c->length += character.length;
-    return PARLEY_OK;
 }
 
 /* ------------------------------------------------------------------ where a piece is cut */
@@ -100,7 +98,7 @@ static parley_status take(collector *c, pl_span piece, classify class_of, parley
         if (class != before || class == ALONE)
             PL_TRY(close_unit(c, error));
         if (class != BREAKS)
-            PL_TRY(append(c, (pl_span){piece.text + at, length}, error));
+            append(c, (pl_span){piece.text + at, length});
         before = class;
     }
     return close_unit(c, error);
@@ -115,12 +113,23 @@ static parley_status split_blanks(collector *c, pl_span text, classify class_of,
     return PARLEY_OK;
 }
 
-static parley_status take_word(void *sink, pl_span word, parley_error *error)
+/* Words as the caller's function marks them; none goes on over a blank. */
+static parley_status split_marked(collector *c, pl_span text, const pl_unit_rules *rules, parley_error *error)
 {
-    size_t valid = pl_utf8_check(word.text, word.length);
-    if (valid != word.length)
-        return pl_fail_at(error, PARLEY_INTERNAL, valid, "the word splitter handed out a word that is no UTF-8");
-    return take(sink, word, whole_class, error);
+    unsigned char *begins = PL_NEW_ARRAY(c->arena, unsigned char, text.length + 1);
+    if (!begins)
+        return pl_fail_memory(error, "the words of a text");
+    parley_status status = rules->japanese(rules->context, text.text, text.length, begins, error);
+    if (status != PARLEY_OK)
+        return error && error->status == status ? status : pl_fail(error, status, "the splitter of Japanese text failed");
+    for (size_t first = 0, end; first < text.length; first = end) {
+        for (end = first + 1; end < text.length && !begins[end];)
+            end++;
+        if (end < text.length && ((unsigned char)text.text[end] & 0xC0) == 0x80)
+            return pl_fail_at(error, PARLEY_VALUE, end, "the splitter of Japanese text lets a word begin inside a character, at byte %zu", end);
+        PL_TRY(split_blanks(c, (pl_span){text.text + first, end - first}, whole_class, error));
+    }
+    return PARLEY_OK;
 }
 
 /* Length of the part of an eojeol that is split off: its longest beginning of two characters or more that is a word, else all of it. */
@@ -157,9 +166,19 @@ static bool is_language(pl_span language, const char *name)
     return language.length == strlen(name) && pl_begins_with(language, name);
 }
 
+static parley_unit_rule choose(pl_span language, const pl_unit_rules *rules)
+{
+    if (is_language(language, "korean"))
+        return rules->korean ? PARLEY_UNITS_LEXICON : PARLEY_UNITS_BLANKS;
+    if (is_language(language, "japanese"))
+        return rules->japanese ? PARLEY_UNITS_SPLITTER : PARLEY_UNITS_SCRIPTS;
+    return PARLEY_UNITS_BLANKS;
+}
+
 parley_status pl_units_split(pl_arena *arena, pl_span text, pl_span language, const pl_unit_rules *rules, pl_units *units, parley_error *error)
 {
     collector c;
+    parley_unit_rule rule = choose(language, rules);
     size_t valid = pl_utf8_check(text.text, text.length);
     if (valid != text.length)
         return pl_fail_at(error, PARLEY_FORMAT, valid, "text to align: expected UTF-8, got the byte 0x%02X at offset %zu",
@@ -167,11 +186,11 @@ parley_status pl_units_split(pl_arena *arena, pl_span text, pl_span language, co
     PL_TRY(start(&c, arena, text.length, error));
     if (is_language(language, "korean"))
         PL_TRY(split_korean(&c, text, rules->korean, error));
-    else if (is_language(language, "japanese") && rules->japanese)
-        PL_TRY(rules->japanese->split(rules->japanese->context, text, take_word, &c, error));
+    else if (rule == PARLEY_UNITS_SPLITTER)
+        PL_TRY(split_marked(&c, text, rules, error));
     else
-        PL_TRY(split_blanks(&c, text, is_language(language, "japanese") ? script_class : ideograph_class, error));
-    *units = (pl_units){c.items, c.count};
+        PL_TRY(split_blanks(&c, text, rule == PARLEY_UNITS_SCRIPTS ? script_class : ideograph_class, error));
+    *units = (pl_units){c.items, c.count, rule};
     return PARLEY_OK;
 }
 

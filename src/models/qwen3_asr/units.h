@@ -4,16 +4,9 @@
 
 #include "text/strings.h"
 
+#include <parley/asr.h>
+
 /* ------------------------------------------------------------------ units */
-
-/* Takes one word of the text that is being split; what it returns ends the splitting unless PARLEY_OK. */
-typedef parley_status (*pl_word_sink)(void *sink, pl_span word, parley_error *error);
-
-/* A morphological analyser from outside: hands each word of `text` (a part of it) to `word`, in order. What it leaves out is not aligned. */
-typedef struct pl_word_splitter {
-    parley_status (*split)(void *context, pl_span text, pl_word_sink word, void *sink, parley_error *error);
-    void *context;
-} pl_word_splitter;
 
 /* Words, sorted. */
 typedef struct pl_lexicon {
@@ -27,17 +20,19 @@ parley_status pl_lexicon_parse(pl_arena *arena, pl_span file, pl_lexicon *lexico
 bool pl_lexicon_has(const pl_lexicon *lexicon, pl_span word);
 
 typedef struct pl_unit_rules {
-    const pl_word_splitter *japanese; /* NULL: runs of one script (Han, hiragana, katakana, other letters), each digit alone */
-    const pl_lexicon *korean;         /* NULL: whole eojeol */
+    parley_split_fn japanese; /* NULL: runs of one script (Han, hiragana, katakana, other letters), each digit alone */
+    void *context;
+    const pl_lexicon *korean; /* NULL: whole eojeol */
 } pl_unit_rules;
 
 typedef struct pl_units {
     const pl_span *items;
     size_t count;
+    parley_unit_rule rule;
 } pl_units;
 
 /* `language`: an English name in any case; only Japanese and Korean have routes of their own. Units hold apostrophes, letters and numbers only and
- * lie in the arena. Errors: FORMAT (no UTF-8), MEMORY, INTERNAL (the analyser hands out more than the text), those of the analyser. */
+ * lie in the arena. Errors: FORMAT (no UTF-8), MEMORY, VALUE (a word that begins inside a character), those of the splitter. */
 parley_status pl_units_split(pl_arena *arena, pl_span text, pl_span language, const pl_unit_rules *rules, pl_units *units, parley_error *error);
 
 /* ------------------------------------------------------------------ times */
@@ -46,16 +41,23 @@ parley_status pl_units_split(pl_arena *arena, pl_span text, pl_span language, co
  * to or between its neighbours. As the reference's quadratic rule, in n log n. Errors: LIMIT, MEMORY. */
 parley_status pl_times_repair(pl_arena *scratch, int64_t *times, size_t count, parley_error *error);
 
+/* The first unit of a run of equal stamps that no speech makes (8 units); `units` when there is none. */
+size_t pl_times_stuck(const int64_t *times, size_t units);
+
+/* How many syllables a unit has at least: one for a character of a syllabic script or a digit, a third for each other letter. */
+double pl_unit_syllables(pl_span unit);
+
 /* Seconds rounded to whole milliseconds by their exact value, a tie to the even one. Finite values only. */
 double pl_round_milliseconds(double seconds);
 
 /* Why times are not to be trusted. */
 enum {
     PL_DOUBT_EMPTY = 1,     /* no units */
-    PL_DOUBT_STAMPS = 2,    /* most times equal, a long stretch of equal ones, or most units of no length */
+    PL_DOUBT_STAMPS = 2,    /* a long run of equal times, a shorter one at the end, or most units of no length */
     PL_DOUBT_BEYOND = 4,    /* a time well behind the end of the sound */
     PL_DOUBT_DISORDER = 8,  /* more than half of the times had to be repaired */
     PL_DOUBT_TOO_MUCH = 16, /* more text than can be spoken in that time */
+    PL_DOUBT_LOST = 32,     /* a window whose stamps stand still where there is sound for them */
 };
 
 typedef struct pl_alignment {
