@@ -9,7 +9,8 @@
 #include "base/arena.h"
 #include "base/pool.h"
 
-enum { PL_ACTIVITY_RATE = 16000, PL_ACTIVITY_MARGIN = 3 * PL_ACTIVITY_RATE / 2 }; /* samples that belong around what is judged, where there are any */
+/* A shorter sound is judged better together with what stands around it. */
+enum { PL_ACTIVITY_RATE = 16000, PL_ACTIVITY_LEAST = 3 * PL_ACTIVITY_RATE };
 
 typedef struct pl_activity pl_activity; /* tables; immutable */
 

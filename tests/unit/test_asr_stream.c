@@ -287,7 +287,7 @@ static void an_hour(void **state)
             assert_in_range(t->work.frames, 1, 2 * 800 + 1); /* the window that was finished meanwhile, and the next one's beginning */
             assert_in_range(t->work.prompt, 1, head + 2 * 104 + 1 + 400);
         }
-        if (turn == 10)
+        if (turn == 20)
             most = counter.most;
     }
     end_sound(session);

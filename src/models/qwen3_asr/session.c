@@ -18,6 +18,7 @@ static void options_init(const void *model, parley_asr_options *options)
     *options = (parley_asr_options){.size = sizeof *options,
                                     .language = "auto",
                                     .context = "",
+                                    .speech_gate = true,
                                     .segment_seconds = 120,
                                     .kv = PARLEY_KV_F16,
                                     .batch = 4,
@@ -37,7 +38,11 @@ static void session_close(parley_asr *session)
         pl_asr_release(s, g);
         pl_release(&allocator, g->tokens, (size_t)g->budget, sizeof *g->tokens);
         pl_release(&allocator, g->logprobs, (size_t)g->budget, sizeof *g->logprobs);
+        pl_release(&allocator, g->heard.tokens, (size_t)g->heard.budget, sizeof *g->heard.tokens);
+        pl_release(&allocator, g->heard.logprobs, (size_t)g->heard.budget, sizeof *g->heard.logprobs);
     }
+    pl_release(&allocator, s->segments, (size_t)s->room, sizeof *s->segments);
+    pl_release(&allocator, s->results, (size_t)s->room, sizeof *s->results);
     pl_asr_stream_close(s);
     pl_release(&allocator, s->pcm, s->capacity, sizeof *s->pcm);
     pl_compute_close(&s->compute);
