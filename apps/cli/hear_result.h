@@ -11,7 +11,6 @@ typedef struct hear_result {
     const parley_model *model, *aligner; /* aligner NULL: no words */
     const char *file;
     parley_asr *session;
-    const parley_audio *audio;
     double load;       /* seconds of opening the models */
     bool warn;         /* about cut texts and doubtful times */
     double seconds;    /* out: of work */

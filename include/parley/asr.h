@@ -110,6 +110,9 @@ typedef struct parley_asr_result {
 /* What there is so far. */
 PARLEY_API void parley_asr_result_get(parley_asr *session, parley_asr_result *result);
 
+/* The finished sound as it is heard, scaled down where its peak exceeded 1; valid until the session is closed. NULL and 0 before, and of a stream. */
+PARLEY_API const float *parley_asr_sound(const parley_asr *session, size_t *samples);
+
 /* ------------------------------------------------------------------ streams */
 
 /* What a stream knows of its current segment. Pointers are valid until the next poll or the close. */

@@ -309,6 +309,14 @@ static void result(parley_asr *session, parley_asr_result *r)
         r->times.total = pl_seconds() - s->began;
 }
 
+static const float *sound(const parley_asr *session, size_t *samples)
+{
+    const asr_session *s = (const asr_session *)session;
+    bool is_finished = !s->stream && s->state != ASR_STATE_SOUND;
+    *samples = is_finished ? s->samples : 0;
+    return is_finished ? s->pcm : NULL;
+}
+
 const pl_asr_ops pl_asr_ops_qwen3 = {
     .options_init = options_init,
     .open = session_open,
@@ -319,6 +327,7 @@ const pl_asr_ops pl_asr_ops_qwen3 = {
     .poll = poll,
     .cancel = cancel,
     .result = result,
+    .sound = sound,
     .align_options_init = pl_asr_align_options_init,
     .align = pl_asr_align,
 };
