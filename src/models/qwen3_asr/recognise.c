@@ -9,10 +9,6 @@
 /* Segments of one step; positions of prompts that one step computes: as many keep the work space small, and the products of matrices busy. */
 enum { MOST_ROWS = 256, MOST_POSITIONS = 512 };
 
-/* Bytes that the caches of all segments in work may come to hold, where there are several. Of the published models with 16-bit caches that is one
- * segment of 120 s, four of 30 s, or as many as the batch allows of 10 s. */
-static const uint64_t most_cached = 280u << 20;
-
 typedef struct row {
     asr_session *session;
     asr_segment *segment;
@@ -103,7 +99,7 @@ static void begin_segments(asr_session *s, uint64_t *cached)
     int most = s->tap.call ? 1 : s->options.batch;
     for (int i; s->state == ASR_STATE_RUNNING && (i = next_waiting(s)) < s->n_segments && running(s) < most;) {
         uint64_t bytes = pl_asr_appetite(s, &s->segments[i]);
-        if (*cached && *cached + bytes > most_cached)
+        if (*cached && *cached + bytes > s->most_cached)
             return;
         begin(s, i);
         *cached += s->state == ASR_STATE_RUNNING && is_running(&s->segments[i]) ? bytes : 0;
