@@ -38,7 +38,7 @@ typedef struct parley_asr_options {
     parley_join join;               /* default PARLEY_JOIN_SPACE */
     parley_kv kv;                   /* default PARLEY_KV_F16 */
     parley_activations activations; /* default as for synthesis */
-    int32_t batch;                  /* most segments of this session at once, 1 to 64; default 4 */
+    int32_t batch;                  /* most segments of this session at once, 1 to 64; default 4. Fewer where their caches could exceed 280 MB */
     parley_tap_fn tap;              /* of every segment, one after the other: `mel` comes first of each */
     void *tap_context;
     bool stream;                   /* the sound is heard while it comes: parley_asr_poll() instead of step and run; windowed attention, no tap */

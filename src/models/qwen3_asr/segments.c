@@ -38,6 +38,23 @@ parley_status pl_asr_make_room(asr_session *s, int count, parley_error *error)
     return PARLEY_OK;
 }
 
+static parley_status write_prompt(const asr_session *s, pl_span context, int64_t rows, asr_prompt *prompt, parley_error *error)
+{
+    const asr_model *m = s->model;
+    prompt->ids.allocator = s->arena.allocator;
+    return pl_asr_prompt(&m->config, m->tokenizer, (pl_tokenize_options){.splitter = m->env.splitter}, context,
+                         s->language ? s->language->name : NULL, rows, prompt, error);
+}
+
+static parley_status count_prompt(asr_session *s, parley_error *error)
+{
+    asr_prompt prompt = {0};
+    parley_status status = write_prompt(s, s->context, 0, &prompt, error);
+    s->prompt_tokens = prompt.ids.count;
+    pl_ids_free(&prompt.ids);
+    return status;
+}
+
 parley_status pl_asr_cut(asr_session *s, parley_error *error)
 {
     pl_segment_rule rule = pl_segment_reference((int64_t)(s->options.segment_seconds * PARLEY_ASR_RATE), PARLEY_ASR_RATE);
@@ -45,6 +62,7 @@ parley_status pl_asr_cut(asr_session *s, parley_error *error)
     size_t count;
     rule.strict = s->options.segment_seconds < reference_limit;
     PL_TRY(pl_segments(&s->arena, s->pcm, (int64_t)s->samples, &rule, &cuts, &count, error));
+    PL_TRY(count_prompt(s, error));
     PL_TRY(pl_asr_make_room(s, (int)count, error));
     for (size_t i = 0; i < count; i++)
         pl_asr_place(cuts[i], &s->segments[i]);
@@ -71,10 +89,7 @@ static parley_status samples_of(asr_session *s, const asr_segment *g, const floa
 static parley_status make_prompt(asr_session *s, asr_segment *g, int64_t rows, parley_error *error)
 {
     const asr_model *m = s->model;
-    pl_tokenize_options tokenizing = {.splitter = m->env.splitter};
-    g->prompt.ids.allocator = s->arena.allocator;
-    pl_span context = g->bare ? (pl_span){"", 0} : s->context;
-    PL_TRY(pl_asr_prompt(&m->config, m->tokenizer, tokenizing, context, s->language ? s->language->name : NULL, rows, &g->prompt, error));
+    PL_TRY(write_prompt(s, g->bare ? (pl_span){"", 0} : s->context, rows, &g->prompt, error));
     int64_t length = (int64_t)g->prompt.ids.count, room = m->config.context_length - length;
     int32_t budget = s->options.budget == PARLEY_TOKENS_GIVEN
                          ? s->options.max_tokens
@@ -144,7 +159,7 @@ uint64_t pl_asr_appetite(const asr_session *s, const asr_segment *g)
      */
     static const pl_type types[] = {PL_F32, PL_F16, PL_BF16, PL_Q8_0};
     const pl_transformer_shape *shape = &s->model->network.text.shape;
-    uint64_t rows = (uint64_t)pl_asr_audio_rows(s->model, g->padded), positions = rows + rows / 2 + s->context.length;
+    uint64_t rows = (uint64_t)pl_asr_audio_rows(s->model, g->padded), positions = rows + rows / 2 + s->prompt_tokens;
     return positions * 2 * (uint64_t)shape->layers * (uint64_t)shape->kv_heads * pl_row_bytes(types[s->options.kv], shape->head);
 }
 

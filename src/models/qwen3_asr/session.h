@@ -69,6 +69,7 @@ typedef struct asr_session {
     int n_segments, room;        /* of both lists: used, allocated */
     int oldest, begun;           /* all before the first are done; none from the second on has begun */
     int done;
+    size_t prompt_tokens; /* of a prompt without sound */
     uint64_t most_cached; /* bytes that the caches of all segments in work may come to hold, where there are several */
 
     double began;
