@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { FILES_AT_ONCE = 8 };
+enum { FILES_AT_ONCE = 8, MOST_SECONDS = 24 * 3600 };
+static const double enough = 240; /* seconds of sound in work: no more files are read beside them, as they would only wait */
 
 /* A file that is being heard. */
 typedef struct slot {
     bool used;
     size_t row; /* of the list, 0-based; messages count from 1 */
     parley_asr *session;
-    parley_audio audio; /* kept where words are asked for */
     double seconds, heard;
 } slot;
 
@@ -50,7 +50,6 @@ static void release_slot(hearing *h, slot *s)
     if (s->session)
         cli_signals_unwatch(s->session);
     parley_asr_close(s->session);
-    parley_audio_free(&s->audio);
     *s = (slot){0};
     h->used--;
 }
@@ -92,21 +91,31 @@ static parley_status open_session(hearing *h, parley_asr **session, parley_error
 
 static parley_status start_row(hearing *h, slot *s, parley_error *error)
 {
-    CLI_TRY(cli_read_audio(h->files[s->row], &h->audio, &s->audio, error));
+    parley_audio audio = {0};
+    parley_status status = cli_read_audio(h->files[s->row], &h->audio, &audio, error);
     cli_signals_graceful(true);
-    CLI_TRY(open_session(h, &s->session, error));
-    cli_signals_watch_asr(s->session);
-    CLI_TRY(parley_asr_push(s->session, s->audio.samples, s->audio.count, error));
-    CLI_TRY(parley_asr_finish(s->session, error));
-    s->seconds = (double)s->audio.count / PARLEY_ASR_RATE;
-    if (!h->aligner)
-        parley_audio_free(&s->audio);
-    return PARLEY_OK;
+    if (status == PARLEY_OK)
+        status = open_session(h, &s->session, error);
+    if (status == PARLEY_OK) {
+        cli_signals_watch_asr(s->session);
+        status = parley_asr_push(s->session, audio.samples, audio.count, error);
+    }
+    s->seconds = (double)audio.count / PARLEY_ASR_RATE;
+    parley_audio_free(&audio); /* the session has a copy */
+    return status == PARLEY_OK ? parley_asr_finish(s->session, error) : status;
+}
+
+static double seconds_in_work(const hearing *h)
+{
+    double seconds = 0;
+    for (size_t i = 0; i < h->limit; i++)
+        seconds += h->slots[i].seconds;
+    return seconds;
 }
 
 static void fill_slots(hearing *h)
 {
-    while (h->used < h->limit && h->next < h->n_files && !cli_signals_cancelled()) {
+    while (h->used < h->limit && seconds_in_work(h) < enough && h->next < h->n_files && !cli_signals_cancelled()) {
         slot *s = NULL;
         for (size_t i = 0; i < h->limit && !s; i++)
             s = h->slots[i].used ? NULL : &h->slots[i];
@@ -148,7 +157,6 @@ static parley_status finish_row(hearing *h, slot *s, parley_error *error)
                           .cutting = &h->cutting,
                           .file = h->files[s->row],
                           .session = s->session,
-                          .audio = &s->audio,
                           .load = h->load,
                           .warn = !h->fields->quiet.given};
     CLI_TRY(hear_write_result(&result, h->format, &h->texts[s->row], error));
@@ -321,8 +329,8 @@ static parley_status run(hearing *h, parley_error *error)
     cli_progress_start(&h->progress, h->fields->quiet.given);
     h->started = cli_seconds();
     for (fill_slots(h); h->used > 0; fill_slots(h)) {
-        step(h);
         draw_progress(h);
+        step(h);
     }
     return conclude(h, error);
 }

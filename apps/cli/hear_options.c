@@ -7,6 +7,7 @@
 
 /* In the order of the library's enumerations. */
 const char *const hear_attentions[] = {"windowed", "full", NULL};
+static const char *const gates[] = {"off", "on", NULL};
 static const char *const joins[] = {"space", "none", NULL};
 static const char *const levels[] = {"word", NULL};
 const char *const hear_formats[] = {"txt", "srt", "vtt", "tsv", "lrc", "json", NULL};
@@ -49,6 +50,8 @@ static const cli_option rows[] = {
      .high = 1200},
     CHOICE("--attention", attention, hear_attentions, "windows of 8 s in the encoder, as trained, or all of a segment; default windowed"),
     CHOICE("--join", join, joins, "what stands between the texts of segments; default space (none where the script has none)"),
+    CHOICE("--gate", gate, gates,
+           "on: silence, hum and steady noise have no text, the model is not asked; default on, always off with --max-tokens or --dump"),
     CHOICE("--timestamps", timestamps, levels, "times of every word, from --aligner"),
     TEXT("--aligner", aligner, "MODEL", "a forced aligner, for --timestamps"),
     CLI_ROW_UNITS_BY(hear_fields, cutting),
@@ -199,6 +202,8 @@ void hear_asr_options(const parley_model *model, const hear_fields *f, const cha
         options->attention = (parley_attention)f->attention.value;
     if (f->join.given)
         options->join = (parley_join)f->join.value;
+    if (f->gate.given)
+        options->speech_gate = f->gate.value;
     if (f->kv.given)
         options->kv = (parley_kv)f->kv.value;
     if (f->activations.given)

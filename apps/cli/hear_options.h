@@ -14,7 +14,7 @@ typedef struct hear_fields {
     cli_audio_fields audio;
     cli_unit_fields cutting;
     cli_text language, context, context_file, aligner, output, output_dir, dump;
-    cli_int max_tokens, attention, join, timestamps, format, kv, activations;
+    cli_int max_tokens, attention, join, gate, timestamps, format, kv, activations;
     cli_real segment;
     cli_flag stream, quiet;
 } hear_fields;

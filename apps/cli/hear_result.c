@@ -56,7 +56,9 @@ static parley_status open_writing(writing *w, parley_error *error)
                                        .token_ids = s->token_ids,
                                        .logprobs = s->logprobs,
                                        .n_tokens = s->n_tokens,
-                                       .no_speech = s->no_speech};
+                                       .no_speech = s->no_speech,
+                                       .looped = s->looped,
+                                       .echoed = s->echoed};
     }
     return PARLEY_OK;
 }
@@ -122,9 +124,11 @@ static parley_status align_segment(writing *w, size_t i, parley_error *error)
 {
     const cli_segment *s = &w->segments[i];
     size_t first = (size_t)llround(s->start * PARLEY_ASR_RATE), end = (size_t)llround(s->end * PARLEY_ASR_RATE);
-    if (!s->text[0] || cli_signals_cancelled() || end > w->r->audio->count || first >= end)
+    size_t samples;
+    const float *sound = parley_asr_sound(w->r->session, &samples);
+    if (!s->text[0] || cli_signals_cancelled() || end > samples || first >= end)
         return PARLEY_OK;
-    const float *pcm = w->r->audio->samples + first;
+    const float *pcm = sound + first;
     bool is_short = w->heard.n_segments > 1 && end - first < LEAST_SAMPLES;
     double clock = cli_seconds();
     parley_status status = is_short ? align_padded(w, i, pcm, end - first, error) : align_samples(w, i, pcm, end - first, error);
@@ -144,7 +148,11 @@ static void warn(const writing *w)
         if (s->finish == PARLEY_FINISH_LENGTH)
             cli_notice("warning: %.300s, %.3f to %.3f s: the text is cut off, all %zu tokens are used", w->r->file, s->start, s->end, s->n_tokens);
         if (s->looped)
-            cli_notice("warning: %.300s, %.3f to %.3f s: the text repeated itself without end, one copy is kept", w->r->file, s->start, s->end);
+            cli_notice("warning: %.300s, %.3f to %.3f s: the text repeated itself without end; this is from hearing it in two halves, or one copy",
+                       w->r->file, s->start, s->end);
+        if (s->echoed)
+            cli_notice("warning: %.300s, %.3f to %.3f s: the text was a piece of the context; it is %s", w->r->file, s->start, s->end,
+                       s->no_speech ? "left out, without the context nothing is heard" : "kept, there is speech without the context, too");
         if (!w->notes[i].reliable)
             cli_notice("warning: %.300s, %.3f to %.3f s: the times of the words are not reliable", w->r->file, s->start, s->end);
     }

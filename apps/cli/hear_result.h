@@ -12,7 +12,6 @@ typedef struct hear_result {
     const cli_unit_rules *cutting;
     const char *file;
     parley_asr *session;
-    const parley_audio *audio;
     double load;       /* seconds of opening the models */
     bool warn;         /* about cut texts and doubtful times */
     double seconds;    /* out: of work */

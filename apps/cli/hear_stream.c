@@ -17,6 +17,7 @@ typedef struct streaming {
     parley_model *model;
     parley_asr *session;
     size_t printed; /* bytes of the segment's text, as plain text */
+    cli_progress progress;
 } streaming;
 
 parley_status hear_stream_check(const hear_fields *f, const cli_arguments *arguments, parley_error *error)
@@ -70,6 +71,9 @@ static void warn(const streaming *s, const parley_asr_update *u)
 {
     if (u->final && u->finish == PARLEY_FINISH_LENGTH && !s->fields->quiet.given)
         cli_notice("warning: %.3f to %.3f s: the text is cut off, all tokens are used", u->start, u->end);
+    if (u->final && u->echoed && !s->fields->quiet.given)
+        cli_notice("warning: %.3f to %.3f s: the text was a piece of the context; it is %s", u->start, u->end,
+                   u->no_speech ? "left out, without the context nothing is heard" : "kept, there is speech without the context, too");
 }
 
 static parley_status write_updates(streaming *s, parley_error *error)
@@ -89,6 +93,7 @@ static parley_status write_updates(streaming *s, parley_error *error)
             return cli_fail_memory(error);
         CLI_TRY(cli_output_write(&s->output, s->line.data, s->line.size, error));
         warn(s, &update);
+        cli_progress_draw_heard(&s->progress, update.end, 0, 0, 1);
     }
 }
 
@@ -128,6 +133,7 @@ static parley_status hear_all(streaming *s, cli_sound_stream *sound, parley_erro
         CLI_TRY(parley_asr_finish(s->session, error));
         CLI_TRY(write_updates(s, error));
     }
+    cli_progress_end(&s->progress);
     CLI_TRY(cli_output_commit(&s->output, error));
     parley_asr_result result = {.size = sizeof result};
     parley_asr_result_get(s->session, &result);
@@ -161,6 +167,7 @@ parley_status hear_stream(const hear_fields *fields, const char *path, parley_er
                    .format = hear_format(&fields->format, &fields->output, is_terminal ? CLI_FORMAT_TXT : HEAR_JSON),
                    .output = CLI_OUTPUT_NONE};
     sound.fd = -1;
+    cli_progress_start(&s.progress, fields->quiet.given || is_terminal); /* text on the same terminal would run into it */
     parley_status status = run(&s, path, &sound, error);
     parley_asr_close(s.session);
     parley_model_close(s.model);

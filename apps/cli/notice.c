@@ -74,12 +74,14 @@ void cli_progress_draw_heard(cli_progress *progress, double heard, double known,
     double now = progress->on ? cli_seconds() : 0.0;
     if (!progress->on || now - progress->drawn < 0.1)
         return;
-    char files[64] = "";
+    char files[64] = "", of[32] = "";
     if (total > 1)
         snprintf(files, sizeof files, "%zu of %zu sounds, ", done, total);
+    if (known > 0.0)
+        snprintf(of, sizeof of, " of %.1f", known);
     progress->drawn = now;
     double elapsed = now - progress->started;
-    fprintf(stderr, "\r%s%.1f of %.1f s heard, %.2f x real time\033[K", files, heard, known, elapsed > 0.0 ? heard / elapsed : 0.0);
+    fprintf(stderr, "\r%s%.1f%s s heard, %.2f x real time\033[K", files, heard, of, elapsed > 0.0 ? heard / elapsed : 0.0);
     fflush(stderr);
     line_drawn = true;
 }

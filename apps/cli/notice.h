@@ -21,7 +21,8 @@ typedef struct cli_progress {
 void cli_progress_start(cli_progress *progress, bool quiet);
 /* `done` of `total` texts are said first when there are several. */
 void cli_progress_draw(cli_progress *progress, uint64_t frames, double audio_seconds, size_t done, size_t total);
-/* Seconds of sound that are heard, of those that are known of, and the speed; `done` of `total` files first when there are several. */
+/* Seconds of sound that are heard, of those that are known of (0: of a stream), and the speed; `done` of `total` files first when there are several.
+ */
 void cli_progress_draw_heard(cli_progress *progress, double heard, double known, size_t done, size_t total);
 void cli_progress_end(cli_progress *progress);
 

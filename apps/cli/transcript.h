@@ -18,7 +18,7 @@ typedef struct cli_segment {
     const int32_t *token_ids; /* [n_tokens]: all generated ones */
     const float *logprobs;    /* [n_tokens] */
     size_t n_tokens;
-    bool no_speech;
+    bool no_speech, looped, echoed;
     const cli_word *words; /* [n_words]; none without an aligner */
     size_t n_words;
 } cli_segment;

@@ -50,6 +50,10 @@ static void add_segment(cli_json *json, const cli_segment *segment, const cli_wo
         cli_json_real(json, NULL, (double)segment->logprobs[i]);
     cli_json_close(json, ']');
     cli_json_bool(json, "no_speech", segment->no_speech);
+    if (segment->looped)
+        cli_json_bool(json, "looped", true);
+    if (segment->echoed)
+        cli_json_bool(json, "echoed", true);
     cli_words_member(json, segment->words, segment->n_words);
     if (note) {
         cli_json_bool(json, "words_reliable", note->reliable);

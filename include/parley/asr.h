@@ -26,18 +26,20 @@ typedef enum parley_join { PARLEY_JOIN_SPACE, PARLEY_JOIN_NONE } parley_join;
 typedef enum parley_token_budget { PARLEY_TOKENS_FROM_LENGTH, PARLEY_TOKENS_GIVEN } parley_token_budget;
 
 typedef struct parley_asr_options {
-    size_t size;                    /* sizeof(parley_asr_options) */
-    const char *language;           /* English name or ISO code of any case, or "auto" (default) */
-    const char *context;            /* names, topic, earlier text; "" (default): none. Read as plain text, whatever it holds */
-    parley_token_budget budget;     /* default PARLEY_TOKENS_FROM_LENGTH */
-    int32_t max_tokens;             /* with PARLEY_TOKENS_GIVEN, >= 1; switches the loop guard off */
+    size_t size;                /* sizeof(parley_asr_options) */
+    const char *language;       /* English name or ISO code of any case, or "auto" (default) */
+    const char *context;        /* names, topic, earlier text; "" (default): none. Read as plain text, whatever it holds */
+    parley_token_budget budget; /* default PARLEY_TOKENS_FROM_LENGTH */
+    int32_t max_tokens;         /* with PARLEY_TOKENS_GIVEN, >= 1; switches the loop guard off */
+    bool speech_gate; /* default true: a segment in which nothing changes as speech does (silence, hum, steady noise) has no text, the model is not
+                         asked. Never with max_tokens or a tap */
     double segment_seconds;         /* longest segment, 1 to 1,200; default 120 */
     parley_attention attention;     /* default PARLEY_ATTENTION_WINDOWED */
     parley_join join;               /* default PARLEY_JOIN_SPACE */
     parley_kv kv;                   /* default PARLEY_KV_F16 */
     parley_activations activations; /* default as for synthesis */
-    int32_t batch;                  /* most segments of this session at once, 1 to 64; default 4 */
-    parley_tap_fn tap;              /* of the first segment; then segments run one by one */
+    int32_t batch;                  /* most segments of this session at once, 1 to 64; default 4. Fewer where their caches could exceed 280 MB */
+    parley_tap_fn tap;              /* of every segment, one after the other: `mel` comes first of each */
     void *tap_context;
     bool stream;                   /* the sound is heard while it comes: parley_asr_poll() instead of step and run; windowed attention, no tap */
     double stream_chunk_seconds;   /* sound between two answers, 0.25 to 30; default 2 */
@@ -81,8 +83,10 @@ typedef struct parley_asr_segment {
     const char *text;         /* cleaned; "" when there is no speech */
     const char *language;     /* English name; "" when unknown */
     parley_finish finish;     /* STOP, LENGTH (the text is what there is) or CANCELLED */
-    bool no_speech;           /* the model said so, or the segment is too short to hold any */
-    bool looped;              /* the loop guard ended it; the text holds one copy */
+    bool no_speech;           /* the model said so, the gate did, or the segment is too short to hold any */
+    bool looped;              /* the answer had fallen into a loop. The segment was heard again in two halves, both marked; where one looped again,
+                                 its text holds one copy */
+    bool echoed;              /* the answer was a piece of the context. It was dropped if the model heard nothing without the context, else kept */
     const int32_t *token_ids; /* all that were chosen, header and end included */
     const float *logprobs;    /* one each */
     size_t n_tokens;
@@ -106,6 +110,9 @@ typedef struct parley_asr_result {
 /* What there is so far. */
 PARLEY_API void parley_asr_result_get(parley_asr *session, parley_asr_result *result);
 
+/* The finished sound as it is heard, scaled down where its peak exceeded 1; valid until the session is closed. NULL and 0 before, and of a stream. */
+PARLEY_API const float *parley_asr_sound(const parley_asr *session, size_t *samples);
+
 /* ------------------------------------------------------------------ streams */
 
 /* What a stream knows of its current segment. Pointers are valid until the next poll or the close. */
@@ -119,6 +126,7 @@ typedef struct parley_asr_update {
     const char *language; /* "" when unknown */
     parley_finish finish; /* of a final update: STOP, LENGTH or CANCELLED; else NONE */
     bool no_speech;
+    bool echoed; /* the answer was a piece of the context; see parley_asr_segment */
 } parley_asr_update;
 
 /* Hears one more chunk of a stream. `*got` false: there is no whole chunk, more must be pushed, or the stream has ended. After parley_asr_finish()

@@ -84,6 +84,11 @@ void parley_asr_result_get(parley_asr *session, parley_asr_result *result)
     session->ops->result(session, result);
 }
 
+const float *parley_asr_sound(const parley_asr *session, size_t *samples)
+{
+    return session->ops->sound(session, samples);
+}
+
 void parley_align_options_init(const parley_model *model, parley_align_options *options)
 {
     *options = (parley_align_options){.size = sizeof *options};

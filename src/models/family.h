@@ -95,6 +95,7 @@ typedef struct pl_asr_ops {
     parley_status (*poll)(parley_asr *session, parley_asr_update *update, bool *got, parley_error *error);
     void (*cancel)(parley_asr *session);
     void (*result)(parley_asr *session, parley_asr_result *result);
+    const float *(*sound)(const parley_asr *session, size_t *samples);
     void (*align_options_init)(const void *model, parley_align_options *options);
     /* `cancel` may be NULL. */
     parley_status (*align)(const void *model, const float *pcm, size_t samples, pl_bytes text, const parley_align_options *options,

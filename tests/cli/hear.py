@@ -205,6 +205,36 @@ def members(parley, here):
     want("no speech", ("", "", True), (hum["text"], hum["language"], hum["segments"][0]["no_speech"]))
 
 
+def silence(parley, here):
+    """What is steady has no text, whole and streamed; nothing stands before the model when it is looked into."""
+    seed, noise = 1, []
+    for _ in range(48000):
+        seed = (seed * 6364136223846793005 + 1442695040888963407) % (1 << 64)
+        noise.append((seed >> 33) % 3001 - 1500)
+    path = os.path.join(here, "steady.wav")
+    for name, values in {"zeros": [0] * 48000, "noise": noise, "square": [600 if i // 160 % 2 else -600 for i in range(48000)]}.items():
+        write_wav(path, array.array("h", values).tobytes())
+        told = heard(parley, here, "--context", "hello world", "steady.wav")
+        segment = told["segments"][0]
+        want(name, ("", "", "stop", 1), (told["text"], told["language"], told["finish_reason"], len(told["segments"])))
+        want(name, ("", [], [], True, "stop"), (segment["text"], segment["token_ids"], segment["logprobs"], segment["no_speech"], segment["finish_reason"]))
+        want(name + " streamed", [("partial", ""), ("final", "")], [(r["type"], r["text"]) for r in streamed(parley, here, "steady.wav")])
+        for more in (["--max-tokens", "4"], ["--dump", "d"], ["--gate", "off"]):
+            if not heard(parley, here, *more, "steady.wav")["segments"][0]["token_ids"]:
+                raise Fail(f"{name}, {more[0]}: the model was not asked")
+        want("dump", True, os.path.exists(os.path.join(here, "d", "logits.npy")))
+        subprocess.run(["rm", "-r", os.path.join(here, "d"), path], check=True)
+
+
+def echoes(parley, here):
+    """A word of the context that is said alone stays, and is told."""
+    told = run(parley, here, ["hear", "-m", "m/asr_a", "--format", "json", "--context", "hello world", "chirp.wav"])
+    expect(told, 0, ["piece of the context", "kept"])
+    result = json.loads(told[1])
+    want("text", ("hello world", True), (result["text"], result["segments"][0].get("echoed")))
+    want("no member otherwise", False, "echoed" in heard(parley, here, "chirp.wav")["segments"][0])
+
+
 def tiny_sound(parley, here):
     told = heard(parley, here, "tiny.wav")
     want("result", ("", "stop", 1, []), (told["text"], told["finish_reason"], len(told["segments"]), told["segments"][0]["token_ids"]))
@@ -491,9 +521,9 @@ def help_of_both(parley, here):
             raise Fail("no usage on standard output")
 
 
-OWN = {f.__name__: f for f in (members, tiny_sound, standard_input, many_are_as_alone, segments_cover, one_of_many_is_bad, not_a_sound, cut_text,
-                               formats, words_of_segments, dumps, wrong_texts, japanese_units,
-                               korean_units, windows, align_inputs, streams, stream_is_live, cancelled, help_of_both)}
+OWN = {f.__name__: f for f in (members, silence, echoes, tiny_sound, standard_input, many_are_as_alone, segments_cover, one_of_many_is_bad, not_a_sound, cut_text,
+                               formats, words_of_segments, dumps, wrong_texts, japanese_units, korean_units, windows, align_inputs, streams,
+                               stream_is_live, cancelled, help_of_both)}
 
 
 def one(case, parley, golden):

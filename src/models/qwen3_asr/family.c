@@ -8,6 +8,7 @@ static void model_close(void *model)
 {
     asr_model *m = model;
     parley_allocator allocator = m->env.allocator;
+    pl_activity_close(m->activity);
     pl_mel_close(m->mel);
     pl_tokenizer_close(m->tokenizer);
     pl_asr_files_close(&m->files);
@@ -49,6 +50,7 @@ static parley_status load(asr_model *m, const pl_location *location, parley_erro
         PL_TRY(pl_asr_tensors_resolve(&m->files, &m->config, &how, &m->tensors, error));
         PL_TRY(pl_asr_network_load(&m->arena, m->env.pool, &m->files, &m->config, &m->tensors, &m->network, error));
         PL_TRY(open_mel(m, error));
+        PL_TRY(pl_activity_open(&m->env.allocator, &m->activity, error));
     }
     return pl_asr_info(&m->arena, &m->files, &m->config, &m->network, &m->info, error);
 }

@@ -2,6 +2,7 @@
 #ifndef PL_MODELS_QWEN3_ASR_FAMILY_H
 #define PL_MODELS_QWEN3_ASR_FAMILY_H
 
+#include "audio/activity.h"
 #include "audio/mel.h"
 #include "models/family.h"
 #include "models/qwen3_asr/network.h"
@@ -19,6 +20,7 @@ typedef struct asr_model {
     asr_network network;
     pl_tokenizer *tokenizer;
     pl_mel *mel;
+    pl_activity *activity;
     parley_parts parts;
     parley_info info;
 } asr_model;

@@ -6,17 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_ROWS = 256 }; /* segments of one step */
+/* Segments of one step; positions of prompts that one step computes: as many keep the work space small, and the products of matrices busy. */
+enum { MOST_ROWS = 256, MOST_POSITIONS = 512 };
 
 typedef struct row {
     asr_session *session;
     asr_segment *segment;
+    int count;    /* positions of this step */
+    bool answers; /* they are the prompt's last, or a token */
 } row;
 
 typedef struct batch {
     row rows[MOST_ROWS];
-    int count, wanted;   /* rows of the first `wanted` come to a choice */
-    int32_t prompt_rows; /* that may still be computed in this step */
+    int count;
     const asr_model *model;
     pl_compute *compute;
     pl_tap tap; /* of the only segment, or off */
@@ -44,105 +46,126 @@ static void cancel_all(asr_session *s)
 {
     for (int i = 0; i < s->n_segments && s->state == ASR_STATE_RUNNING; i++)
         if (s->segments[i].stage != ASR_DONE)
-            end(&(row){s, &s->segments[i]}, PARLEY_FINISH_CANCELLED);
+            end(&(row){.session = s, .segment = &s->segments[i]}, PARLEY_FINISH_CANCELLED);
 }
 
 /* ------------------------------------------------------------------ which segments take part */
 
+static bool is_running(const asr_segment *g)
+{
+    return g->stage == ASR_PROMPT || g->stage == ASR_TOKENS;
+}
+
 static int running(const asr_session *s)
 {
     int n = 0;
-    for (int i = 0; i < s->begun; i++)
-        n += s->segments[i].stage == ASR_PROMPT || s->segments[i].stage == ASR_TOKENS;
+    for (int i = s->oldest; i < s->begun; i++)
+        n += is_running(&s->segments[i]);
     return n;
+}
+
+static uint64_t appetite(const asr_session *s)
+{
+    uint64_t bytes = 0;
+    for (int i = s->oldest; i < s->begun && s->state == ASR_STATE_RUNNING; i++)
+        bytes += is_running(&s->segments[i]) ? pl_asr_appetite(s, &s->segments[i]) : 0;
+    return bytes;
+}
+
+static int next_waiting(const asr_session *s)
+{
+    int i = s->oldest;
+    while (i < s->n_segments && s->segments[i].stage != ASR_WAITING)
+        i++;
+    return i;
+}
+
+static void begin(asr_session *s, int i)
+{
+    parley_error error;
+    double clock = pl_seconds();
+    s->begun = i < s->begun ? s->begun : i + 1;
+    parley_status status = pl_asr_begin(s, &s->segments[i], &error);
+    s->times.encode += pl_seconds() - clock;
+    if (status == PARLEY_CANCELLED)
+        cancel_all(s);
+    else if (status != PARLEY_OK)
+        fail(s, status, &error);
+}
+
+/* Whether segment `i`, the next that waits, has room in the session's batch and, beside `cached` bytes, in memory. */
+static bool has_room(const asr_session *s, int i, uint64_t cached)
+{
+    int most = s->tap.call ? 1 : s->options.batch;
+    if (s->state != ASR_STATE_RUNNING || i == s->n_segments || running(s) >= most)
+        return false;
+    return !cached || cached + pl_asr_appetite(s, &s->segments[i]) <= s->most_cached;
+}
+
+/* Segments that wait are encoded one after the other, as many as there is room for; `*cached`: bytes of all sessions. */
+static void begin_segments(asr_session *s, uint64_t *cached)
+{
+    for (int i; has_room(s, i = next_waiting(s), *cached);) {
+        begin(s, i);
+        *cached += s->state == ASR_STATE_RUNNING && is_running(&s->segments[i]) ? pl_asr_appetite(s, &s->segments[i]) : 0;
+    }
 }
 
 bool pl_asr_has_room(const asr_session *s)
 {
-    int most = s->tap.call ? 1 : s->options.batch;
-    return s->state == ASR_STATE_RUNNING && s->begun < s->n_segments && running(s) < most;
+    return has_room(s, next_waiting(s), appetite(s));
 }
 
-/* Segments that wait are encoded one after the other, as many as the session's batch has room for. */
 void pl_asr_begin_segments(asr_session *s)
 {
-    while (pl_asr_has_room(s)) {
-        parley_error error;
-        double clock = pl_seconds();
-        parley_status status = pl_asr_begin(s, &s->segments[s->begun++], &error);
-        s->times.encode += pl_seconds() - clock;
-        if (status == PARLEY_CANCELLED)
-            cancel_all(s);
-        else if (status != PARLEY_OK)
-            fail(s, status, &error);
-    }
+    uint64_t cached = appetite(s);
+    begin_segments(s, &cached);
 }
 
-static bool is_whole(const asr_session *s, const asr_segment *g)
+/* A token, or what one step takes of a prompt: `*room` positions are left for these. */
+static row row_of(asr_session *s, asr_segment *g, int *room)
 {
-    return g->stage != ASR_PROMPT || s->tap.call || g->computed + g->rows == (int)g->prompt.ids.count;
-}
-
-/* Rows of the step; of prompts as many as are left, first come, first served. */
-static int share_out(batch *b, const asr_session *s, const asr_segment *g)
-{
-    if (g->stage != ASR_PROMPT)
-        return 1;
-    int left = (int)g->prompt.ids.count - g->computed, rows = s->tap.call || left < b->prompt_rows ? left : b->prompt_rows;
-    b->prompt_rows -= rows < b->prompt_rows ? rows : b->prompt_rows;
-    return rows;
-}
-
-/* Those that come to a choice stand in front. */
-static void put(batch *b, asr_session *s, asr_segment *g)
-{
-    b->rows[b->count++] = (row){s, g};
-    if (!is_whole(s, g))
-        return;
-    row other = b->rows[b->wanted];
-    b->rows[b->count - 1] = other;
-    b->rows[b->wanted++] = (row){s, g};
+    if (g->stage == ASR_TOKENS)
+        return (row){s, g, 1, true};
+    int left = (int)((int64_t)g->prompt.ids.count - g->kv.length), count = left < *room || s->tap.call ? left : *room;
+    *room -= count;
+    return (row){s, g, count, count == left};
 }
 
 /* Cache rows are reserved one by one, so that a segment that finds none does not stop the others. */
-static void take_rows(batch *b, asr_session *s)
+static void take_rows(batch *b, asr_session *s, int *room)
 {
-    for (int i = 0; i < s->begun && s->state == ASR_STATE_RUNNING && b->count < MOST_ROWS; i++) {
+    for (int i = s->oldest; i < s->begun && s->state == ASR_STATE_RUNNING && b->count < MOST_ROWS; i++) {
         asr_segment *g = &s->segments[i];
         parley_error error;
-        if (g->stage != ASR_PROMPT && g->stage != ASR_TOKENS)
+        if (!is_running(g) || (g->stage == ASR_PROMPT && *room <= 0))
             continue;
-        g->rows = share_out(b, s, g);
-        if (g->rows == 0)
-            continue;
-        parley_status status = pl_kv_reserve(&g->kv, g->rows, &error);
+        row r = row_of(s, g, room);
+        parley_status status = pl_kv_reserve(&g->kv, r.count, &error);
         if (status != PARLEY_OK)
             fail(s, status, &error);
         else
-            put(b, s, g);
+            b->rows[b->count++] = r;
     }
 }
 
 static void drop_failed(batch *b)
 {
-    int kept = 0, wanted = 0;
-    for (int i = 0; i < b->count; i++) {
-        if (b->rows[i].session->state != ASR_STATE_RUNNING)
-            continue;
-        wanted += i < b->wanted;
-        b->rows[kept++] = b->rows[i];
-    }
+    int kept = 0;
+    for (int i = 0; i < b->count; i++)
+        if (b->rows[i].session->state == ASR_STATE_RUNNING)
+            b->rows[kept++] = b->rows[i];
     b->count = kept;
-    b->wanted = wanted;
 }
 
 /* ------------------------------------------------------------------ the decoder */
 
-static void fill_input(const batch *b, const asr_segment *g, float *x)
+static void fill_input(const batch *b, const row *r, float *x)
 {
+    const asr_segment *g = r->segment;
     int width = b->model->config.text.width;
     if (g->stage == ASR_PROMPT)
-        memcpy(x, g->input + (int64_t)g->computed * width, (size_t)g->rows * (size_t)width * sizeof *x);
+        memcpy(x, g->input + g->kv.length * width, (size_t)r->count * (size_t)width * sizeof *x);
     else
         pl_asr_embed(b->compute->k, &b->model->network, g->tokens[g->n_tokens - 1], x);
 }
@@ -176,31 +199,40 @@ static parley_status run_tapped(batch *b, pl_forward *f, int all, float *scores,
     return pl_linear_run(b->compute, &head, 1, every + (int64_t)(all - 1) * width, width, 1, error);
 }
 
+/* One cancels the step where it is the only one. */
+static const atomic_bool *cancel_of(const batch *b)
+{
+    for (int i = 1; i < b->count; i++)
+        if (b->rows[i].session != b->rows[0].session)
+            return NULL;
+    return &b->rows[0].session->cancelled;
+}
+
+/* scores [rows that answer][vocabulary] */
 static parley_status run_decoder(batch *b, float *scores, parley_error *error)
 {
     const asr_network *n = &b->model->network;
     pl_tokens *tokens = PL_NEW_ARRAY(&b->compute->step, pl_tokens, b->count);
-    int *last = PL_NEW_ARRAY(&b->compute->step, int, b->count), all = 0;
+    int *last = PL_NEW_ARRAY(&b->compute->step, int, b->count), all = 0, answers = 0;
     if (!tokens || !last)
         return pl_fail_memory(error, "the work space of a step");
     for (int i = 0; i < b->count; i++) {
-        tokens[i] = (pl_tokens){&b->rows[i].segment->kv, b->rows[i].segment->rows};
+        tokens[i] = (pl_tokens){&b->rows[i].segment->kv, b->rows[i].count};
         all += tokens[i].count;
-        last[i] = all - 1;
+        last[answers] = all - 1; /* without any answer the last row is computed in vain */
+        answers += b->rows[i].answers;
     }
     int width = n->text.shape.width;
     float *x = pl_step_floats(b->compute, (int64_t)all * width), *out = pl_step_floats(b->compute, (int64_t)b->count * width);
     if (!x || !out)
         return pl_fail_memory(error, "the decoder's input");
     for (int i = 0, at = 0; i < b->count; at += tokens[i++].count)
-        fill_input(b, b->rows[i].segment, x + (int64_t)at * width);
-    int n_rows = b->wanted ? b->wanted : 1; /* none is not for the network */
-    pl_forward f = {.x = x, .sequences = tokens, .n_sequences = b->count, .rows = last, .n_rows = n_rows, .out = out};
-    if (b->count == 1)
-        f.cancel = &b->rows[0].session->cancelled;
+        fill_input(b, &b->rows[i], x + (int64_t)at * width);
+    pl_forward f = {.x = x, .sequences = tokens, .n_sequences = b->count, .rows = last, .n_rows = answers ? answers : 1, .out = out};
+    f.cancel = cancel_of(b);
     if (b->tap.call && all > 1)
         return run_tapped(b, &f, all, scores, error);
-    return pl_decoder_forward(b->compute, &n->text, &f, b->wanted ? &n->head : NULL, scores, error);
+    return pl_decoder_forward(b->compute, &n->text, &f, answers ? &n->head : NULL, scores, error);
 }
 
 /* ------------------------------------------------------------------ choosing */
@@ -232,7 +264,7 @@ static void choose(row *r, const float *scores)
     if (pl_asr_ends(c, id)) {
         end(r, PARLEY_FINISH_STOP);
     } else if (g->guard && pl_loop_guard_push(g->guard, id, &g->keep)) {
-        g->result.looped = true;
+        g->guarded = g->result.looped = true;
         end(r, PARLEY_FINISH_STOP);
     } else if (g->n_tokens == g->budget) {
         end(r, PARLEY_FINISH_LENGTH);
@@ -242,31 +274,42 @@ static void choose(row *r, const float *scores)
 static void note_memory(asr_session *s)
 {
     uint64_t bytes = 0;
-    for (int i = 0; i < s->begun; i++)
+    for (int i = s->oldest; i < s->begun; i++)
         bytes += s->segments[i].kv.bytes;
     if (bytes > s->kv_bytes)
         s->kv_bytes = bytes;
 }
 
+/* The time of a step is shared by positions. */
+static void note_time(batch *b, double seconds)
+{
+    int all = 0;
+    for (int i = 0; i < b->count; i++)
+        all += b->rows[i].count;
+    for (int i = 0; i < b->count; i++) {
+        parley_asr_times *times = &b->rows[i].session->times;
+        *(b->rows[i].segment->stage == ASR_PROMPT ? &times->prefill : &times->decode) += seconds * b->rows[i].count / all;
+    }
+}
+
 static parley_status run_step(batch *b, parley_error *error)
 {
     int64_t vocabulary = b->model->config.head_rows;
-    bool prompts = b->rows[0].segment->stage == ASR_PROMPT;
-    float *scores = pl_step_floats(b->compute, (b->wanted ? b->wanted : 1) * vocabulary);
+    float *scores = pl_step_floats(b->compute, b->count * vocabulary);
     if (!scores)
         return pl_fail_memory(error, "the scores of a step");
     double clock = pl_seconds();
     PL_TRY(run_decoder(b, scores, error));
-    double share = (pl_seconds() - clock) / b->count;
-    pl_tap_floats(&b->tap, "logits", scores, b->wanted, vocabulary);
+    note_time(b, pl_seconds() - clock);
+    if (b->tap.call)
+        pl_tap_floats(&b->tap, "logits", scores, b->count, vocabulary);
     for (int i = 0; i < b->count; i++) {
-        asr_session *s = b->rows[i].session;
-        *(prompts ? &s->times.prefill : &s->times.decode) += share;
-        note_memory(s);
-        if (b->rows[i].segment->stage == ASR_PROMPT)
-            b->rows[i].segment->computed += b->rows[i].segment->rows;
-        if (i < b->wanted && s->state == ASR_STATE_RUNNING)
-            choose(&b->rows[i], scores + i * vocabulary);
+        note_memory(b->rows[i].session);
+        if (!b->rows[i].answers)
+            continue;
+        if (b->rows[i].session->state == ASR_STATE_RUNNING)
+            choose(&b->rows[i], scores);
+        scores += vocabulary;
     }
     return PARLEY_OK;
 }
@@ -280,12 +323,11 @@ static void fail_all(batch *b, parley_status status, const parley_error *error)
             fail(b->rows[i].session, status, error);
 }
 
-static void step_alike(asr_session *const *sessions, int count, int32_t *prompt_rows)
+static void step_alike(asr_session *const *sessions, int count, int *room)
 {
-    batch b = {.model = sessions[0]->model, .prompt_rows = *prompt_rows};
+    batch b = {.model = sessions[0]->model};
     for (int i = 0; i < count; i++)
-        take_rows(&b, sessions[i]);
-    *prompt_rows = b.prompt_rows;
+        take_rows(&b, sessions[i], room);
     drop_failed(&b);
     if (b.count == 0)
         return;
@@ -302,6 +344,12 @@ static void step_alike(asr_session *const *sessions, int count, int32_t *prompt_
 
 static void settle(asr_session *s)
 {
+    parley_error error;
+    parley_status status = s->state == ASR_STATE_RUNNING ? pl_asr_split_looped(s, &error) : PARLEY_OK;
+    if (status != PARLEY_OK)
+        fail(s, status, &error);
+    while (s->oldest < s->n_segments && s->segments[s->oldest].stage == ASR_DONE)
+        s->oldest++;
     if (s->state != ASR_STATE_RUNNING || s->done < s->n_segments)
         return;
     s->state = ASR_STATE_DONE;
@@ -312,22 +360,26 @@ void pl_asr_advance(asr_session *const *sessions, size_t count, int32_t prompt_r
 {
     enum { MOST_AT_ONCE = 64 };
     asr_session *alike[2][MOST_AT_ONCE]; /* by arithmetic; a session with a tap runs alone */
-    int n[2] = {0, 0};
+    int n[2] = {0, 0}, room = prompt_rows < MOST_POSITIONS ? prompt_rows : MOST_POSITIONS;
+    uint64_t cached = 0;
+    for (size_t i = 0; i < count && i < MOST_AT_ONCE; i++) {
+        if (atomic_load(&sessions[i]->cancelled))
+            cancel_all(sessions[i]);
+        cached += appetite(sessions[i]);
+    }
     for (size_t i = 0; i < count && i < MOST_AT_ONCE; i++) {
         asr_session *s = sessions[i];
-        if (atomic_load(&s->cancelled))
-            cancel_all(s);
-        pl_asr_begin_segments(s);
+        begin_segments(s, &cached);
         if (s->state != ASR_STATE_RUNNING)
             continue;
         if (s->tap.call)
-            step_alike(&s, 1, &prompt_rows);
+            step_alike(&s, 1, &room);
         else
             alike[s->compute.int8][n[s->compute.int8]++] = s;
     }
     for (int kind = 0; kind < 2; kind++)
         if (n[kind])
-            step_alike(alike[kind], n[kind], &prompt_rows);
+            step_alike(alike[kind], n[kind], &room);
     for (size_t i = 0; i < count && i < MOST_AT_ONCE; i++)
         settle(sessions[i]);
 }

@@ -1,6 +1,5 @@
 #include "models/qwen3_asr/session.h"
 
-#include "audio/segment.h"
 #include "text/strings.h"
 
 #include <string.h>
@@ -9,13 +8,51 @@ static const double reference_limit = 1200; /* seconds: there a segment may exce
 
 /* ------------------------------------------------------------------ cutting */
 
-static void place(const pl_segment *cut, asr_segment *g)
+void pl_asr_place(pl_segment cut, asr_segment *g)
 {
-    g->first = cut->start;
-    g->samples = cut->length;
-    g->padded = cut->padded;
+    *g = (asr_segment){.first = cut.start, .samples = cut.length, .padded = cut.padded};
     g->result = (parley_asr_segment){
-        .start = (double)cut->start / PARLEY_ASR_RATE, .end = (double)(cut->start + cut->length) / PARLEY_ASR_RATE, .text = "", .language = ""};
+        .start = (double)cut.start / PARLEY_ASR_RATE, .end = (double)(cut.start + cut.length) / PARLEY_ASR_RATE, .text = "", .language = ""};
+}
+
+parley_status pl_asr_make_room(asr_session *s, int count, parley_error *error)
+{
+    const parley_allocator *a = &s->arena.allocator;
+    if (count <= s->room)
+        return PARLEY_OK;
+    int room = count > s->room + s->room / 2 ? count : s->room + s->room / 2;
+    asr_segment *segments = pl_alloc(a, (size_t)room, sizeof *segments);
+    parley_asr_segment *results = pl_alloc(a, (size_t)room, sizeof *results);
+    if (!segments || !results) {
+        pl_release(a, segments, (size_t)room, sizeof *segments);
+        pl_release(a, results, (size_t)room, sizeof *results);
+        return pl_fail_memory(error, "the list of segments");
+    }
+    if (s->n_segments)
+        memcpy(segments, s->segments, (size_t)s->n_segments * sizeof *segments);
+    pl_release(a, s->segments, (size_t)s->room, sizeof *segments);
+    pl_release(a, s->results, (size_t)s->room, sizeof *results);
+    s->segments = segments;
+    s->results = results;
+    s->room = room;
+    return PARLEY_OK;
+}
+
+static parley_status write_prompt(const asr_session *s, pl_span context, int64_t rows, asr_prompt *prompt, parley_error *error)
+{
+    const asr_model *m = s->model;
+    prompt->ids.allocator = s->arena.allocator;
+    return pl_asr_prompt(&m->config, m->tokenizer, (pl_tokenize_options){.splitter = m->env.splitter}, context,
+                         s->language ? s->language->name : NULL, rows, prompt, error);
+}
+
+static parley_status count_prompt(asr_session *s, parley_error *error)
+{
+    asr_prompt prompt = {0};
+    parley_status status = write_prompt(s, s->context, 0, &prompt, error);
+    s->prompt_tokens = prompt.ids.count;
+    pl_ids_free(&prompt.ids);
+    return status;
 }
 
 parley_status pl_asr_cut(asr_session *s, parley_error *error)
@@ -25,12 +62,10 @@ parley_status pl_asr_cut(asr_session *s, parley_error *error)
     size_t count;
     rule.strict = s->options.segment_seconds < reference_limit;
     PL_TRY(pl_segments(&s->arena, s->pcm, (int64_t)s->samples, &rule, &cuts, &count, error));
-    s->segments = PL_NEW_ARRAY(&s->arena, asr_segment, count);
-    s->results = PL_NEW_ARRAY(&s->arena, parley_asr_segment, count);
-    if (!s->segments || !s->results)
-        return pl_fail_memory(error, "the list of segments");
+    PL_TRY(count_prompt(s, error));
+    PL_TRY(pl_asr_make_room(s, (int)count, error));
     for (size_t i = 0; i < count; i++)
-        place(&cuts[i], &s->segments[i]);
+        pl_asr_place(cuts[i], &s->segments[i]);
     s->n_segments = (int)count;
     return PARLEY_OK;
 }
@@ -54,9 +89,7 @@ static parley_status samples_of(asr_session *s, const asr_segment *g, const floa
 static parley_status make_prompt(asr_session *s, asr_segment *g, int64_t rows, parley_error *error)
 {
     const asr_model *m = s->model;
-    pl_tokenize_options tokenizing = {.splitter = m->env.splitter};
-    g->prompt.ids.allocator = s->arena.allocator;
-    PL_TRY(pl_asr_prompt(&m->config, m->tokenizer, tokenizing, s->context, s->language ? s->language->name : NULL, rows, &g->prompt, error));
+    PL_TRY(write_prompt(s, g->bare ? (pl_span){"", 0} : s->context, rows, &g->prompt, error));
     int64_t length = (int64_t)g->prompt.ids.count, room = m->config.context_length - length;
     int32_t budget = s->options.budget == PARLEY_TOKENS_GIVEN
                          ? s->options.max_tokens
@@ -80,6 +113,8 @@ static parley_status allocate(asr_session *s, asr_segment *g, parley_error *erro
     pl_transformer_kv(&m->network.text, a, types[s->options.kv], m->config.context_length, &g->kv);
     if (!g->input || !g->tokens || !g->logprobs)
         return pl_fail_memory(error, "a segment");
+    g->n_tokens = 0;
+    g->guarded = false;
     if (s->options.budget == PARLEY_TOKENS_GIVEN)
         return PARLEY_OK;
     g->guard = pl_alloc(a, 1, sizeof *g->guard);
@@ -118,6 +153,16 @@ static parley_status encode(asr_session *s, asr_segment *g, parley_error *error)
     return PARLEY_OK;
 }
 
+uint64_t pl_asr_appetite(const asr_session *s, const asr_segment *g)
+{
+    /* A second of sound has 13 rows and 3 to 5 tokens of text (spec/qwen3_asr.md 4.5); 6.5 leave room for fast speech. No token is less than a byte.
+     */
+    static const pl_type types[] = {PL_F32, PL_F16, PL_BF16, PL_Q8_0};
+    const pl_transformer_shape *shape = &s->model->network.text.shape;
+    uint64_t rows = (uint64_t)pl_asr_audio_rows(s->model, g->padded), positions = rows + rows / 2 + s->prompt_tokens;
+    return positions * 2 * (uint64_t)shape->layers * (uint64_t)shape->kv_heads * pl_row_bytes(types[s->options.kv], shape->head);
+}
+
 /* Positions that a segment of `samples` may take beside its prompt without sound. */
 static int64_t most_positions(const asr_session *s, int64_t samples, int64_t ids)
 {
@@ -133,14 +178,13 @@ parley_status pl_asr_kv_bytes(const asr_session *s, uint64_t *bytes, parley_erro
 {
     static const pl_type types[] = {PL_F32, PL_F16, PL_BF16, PL_Q8_0};
     const asr_model *m = s->model;
-    asr_prompt prompt = {.ids.allocator = s->arena.allocator};
+    asr_prompt prompt = {0};
     pl_kv kv;
     int64_t longest = s->stream ? (int64_t)(s->options.stream_segment_seconds * PARLEY_ASR_RATE) : 0;
     for (int i = 0; i < s->n_segments; i++)
         longest = s->segments[i].padded > longest ? s->segments[i].padded : longest;
     pl_transformer_kv(&m->network.text, &s->arena.allocator, types[s->options.kv], m->config.context_length, &kv);
-    parley_status status = pl_asr_prompt(&m->config, m->tokenizer, (pl_tokenize_options){.splitter = m->env.splitter}, s->context,
-                                         s->language ? s->language->name : NULL, 0, &prompt, error);
+    parley_status status = write_prompt(s, s->context, 0, &prompt, error);
     int64_t at_once = s->stream ? 1 : s->n_segments < s->options.batch ? s->n_segments : s->options.batch;
     *bytes = pl_kv_bytes(&kv, most_positions(s, longest, (int64_t)prompt.ids.count)) * (uint64_t)at_once;
     pl_ids_free(&prompt.ids);
@@ -149,7 +193,10 @@ parley_status pl_asr_kv_bytes(const asr_session *s, uint64_t *bytes, parley_erro
 
 parley_status pl_asr_begin(asr_session *s, asr_segment *g, parley_error *error)
 {
-    if (g->padded < ASR_MIN_SAMPLES) { /* too short for the front end, and for speech */
+    bool silent = g->padded < ASR_MIN_SAMPLES; /* too short for the front end, and for speech */
+    if (!silent && !g->bare)
+        PL_TRY(pl_asr_is_silent(s, g->first, g->samples, (int64_t)s->samples, &silent, error));
+    if (silent) {
         g->result.no_speech = true;
         return pl_asr_end(s, g, PARLEY_FINISH_STOP, error);
     }
@@ -178,7 +225,7 @@ void pl_asr_release(asr_session *s, asr_segment *g)
 /* What counts of the tokens: not the end id, and one copy where the guard ended a loop. */
 static size_t spoken(const asr_segment *g, parley_finish finish)
 {
-    if (g->result.looped)
+    if (g->guarded)
         return (size_t)g->keep;
     return (size_t)g->n_tokens - (finish == PARLEY_FINISH_STOP && g->n_tokens > 0 ? 1 : 0);
 }
@@ -209,7 +256,14 @@ static parley_status parse(asr_session *s, asr_segment *g, parley_finish finish,
 
 parley_status pl_asr_end(asr_session *s, asr_segment *g, parley_finish finish, parley_error *error)
 {
+    bool again = false;
     parley_status status = g->n_tokens ? parse(s, g, finish, error) : PARLEY_OK;
+    if (status == PARLEY_OK && pl_asr_doubts(s))
+        status = pl_asr_doubt(s, g, &finish, &again, error);
+    if (again) {
+        pl_asr_release(s, g);
+        return status;
+    }
     g->stage = ASR_DONE;
     g->result.finish = finish;
     g->result.token_ids = g->tokens;

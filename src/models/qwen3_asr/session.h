@@ -1,18 +1,29 @@
 /* A recognition session: sound -> segments -> prompts -> tokens -> texts. session.c its lifetime and the public calls, segments.c one segment's way,
- * recognise.c the greedy loop of many segments. */
+ * doubts.c answers that are not believed at once, recognise.c the greedy loop of many segments. */
 #ifndef PL_MODELS_QWEN3_ASR_SESSION_H
 #define PL_MODELS_QWEN3_ASR_SESSION_H
 
+#include "audio/segment.h"
 #include "models/qwen3_asr/answer.h"
 #include "models/qwen3_asr/family.h"
 #include "models/qwen3_asr/prompt.h"
 
 typedef enum asr_stage {
-    ASR_WAITING, /* not begun */
-    ASR_PROMPT,  /* encoded; the prompt has not been computed yet */
+    ASR_WAITING, /* not begun, or to be heard again */
+    ASR_PROMPT,  /* encoded; the prompt has not been computed yet, or not all of it: kv.length positions */
     ASR_TOKENS,
+    ASR_LOOPED, /* ended in a loop, to be heard again in two halves */
     ASR_DONE
 } asr_stage;
+
+/* An answer that is kept while the segment is heard again. */
+typedef struct asr_answer {
+    int32_t budget, n_tokens;
+    int32_t *tokens; /* [budget] */
+    float *logprobs;
+    const char *text, *language;
+    bool looped;
+} asr_answer;
 
 /* One segment. */
 typedef struct asr_segment {
@@ -22,12 +33,15 @@ typedef struct asr_segment {
     asr_prompt prompt;
     float *input; /* [prompt length][width]; released behind the prefill */
     pl_kv kv;
-    int computed, rows; /* positions of the prompt in the cache; to compute in this step */
     int32_t budget, n_tokens;
     int32_t *tokens; /* [budget] */
     float *logprobs;
     pl_loop_guard *guard; /* NULL: off */
-    int64_t keep;         /* tokens that count when the guard ended it */
+    bool guarded;         /* the guard ended it */
+    int64_t keep;         /* tokens that count then */
+    bool halved;          /* part of one that looped */
+    bool bare;            /* heard again, without the context */
+    asr_answer heard;     /* what it was with the context */
     parley_asr_segment result;
 } asr_segment;
 
@@ -52,7 +66,11 @@ typedef struct asr_session {
     size_t samples, capacity;
     asr_segment *segments;
     parley_asr_segment *results; /* the same as the caller sees them */
-    int n_segments, begun, done;
+    int n_segments, room;        /* of both lists: used, allocated */
+    int oldest, begun;           /* all before the first are done; none from the second on has begun */
+    int done;
+    size_t prompt_tokens; /* of a prompt without sound */
+    uint64_t most_cached; /* bytes that the caches of all segments in work may come to hold, where there are several */
 
     double began;
     parley_asr_times times;
@@ -63,22 +81,39 @@ typedef struct asr_session {
     asr_stream *stream; /* NULL: the sound is heard when it has ended */
 } asr_session;
 
+/* Whether answers are doubted: silence is not given to the model, loops and echoes are heard again. Not where the caller looks into the model. */
+static inline bool pl_asr_doubts(const asr_session *s)
+{
+    return s->options.budget == PARLEY_TOKENS_FROM_LENGTH && !s->tap.call;
+}
+
 /* segments.c: cuts the sound; begins a segment (encodes, makes its prompt); ends one (text, language, memory). */
 parley_status pl_asr_cut(asr_session *s, parley_error *error);
+void pl_asr_place(pl_segment cut, asr_segment *segment);
+parley_status pl_asr_make_room(asr_session *s, int count, parley_error *error); /* for so many segments in the lists */
 parley_status pl_asr_begin(asr_session *s, asr_segment *segment, parley_error *error);
 parley_status pl_asr_end(asr_session *s, asr_segment *segment, parley_finish finish, parley_error *error);
 void pl_asr_release(asr_session *s, asr_segment *segment);
 /* Most positions that the caches of the segments that run at once come to hold, in bytes. */
 parley_status pl_asr_kv_bytes(const asr_session *s, uint64_t *bytes, parley_error *error);
 
+/* What the cache may come to hold for a segment, bytes: its sound, the context, and an answer of usual length. */
+uint64_t pl_asr_appetite(const asr_session *s, const asr_segment *segment);
+
 /* The model says "language None" where there is nothing to hear; `raw` has a NUL behind it. */
 bool pl_asr_says_nothing(pl_span raw, const pl_answer *answer);
+
+/* doubts.c: whether nothing in a part of the session's buffer, of which `filled` samples are there, could be speech; what becomes of an answer, and
+ * whether the segment is heard again; cuts those that looped in two. */
+parley_status pl_asr_is_silent(asr_session *s, int64_t first, int64_t samples, int64_t filled, bool *silent, parley_error *error);
+parley_status pl_asr_doubt(asr_session *s, asr_segment *segment, parley_finish *finish, bool *again, parley_error *error);
+parley_status pl_asr_split_looped(asr_session *s, parley_error *error);
 
 /* recognise.c: whether the id ends an answer; one step of each session; failures are kept in the sessions. */
 bool pl_asr_ends(const asr_config *config, int32_t id);
 /* At most `prompt_rows` rows of prompts. */
 void pl_asr_advance(asr_session *const *sessions, size_t count, int32_t prompt_rows);
-/* Whether segments wait that the session's batch has room for; begins them. */
+/* Whether segments wait that there is room for; begins them. */
 bool pl_asr_has_room(const asr_session *s);
 void pl_asr_begin_segments(asr_session *s);
 

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TEXT_CHUNK = 1 << 14, QUIET = PARLEY_ASR_RATE / 10, LEAST = PARLEY_ASR_RATE / 2, MOST_COUNT = 1000 };
+enum { TEXT_CHUNK = 1 << 14, QUIET = PARLEY_ASR_RATE / 10, MOST_COUNT = 1000 };
 static const double least_chunk = 0.25, longest_chunk = 30, longest_segment = 1200; /* seconds */
 
 /* ------------------------------------------------------------------ lifetime */
@@ -32,6 +32,7 @@ static void begin_segment(asr_stream *t)
     t->windows = 0;
     t->most = -INFINITY;
     t->step = 0;
+    t->open = t->spoken = t->echoed = false;
     t->text = (asr_stream_text){.raw = {"", 0}, .prefix = {"", 0}, .text = {"", 0}, .language = {"", 0}};
     t->finish = PARLEY_FINISH_STOP;
 }
@@ -76,10 +77,11 @@ void pl_asr_stream_close(asr_session *s)
 size_t pl_asr_stream_make_room(asr_session *s)
 {
     asr_stream *t = s->stream;
-    if (t->at > t->filled - t->at) { /* moving costs less than what came since the last move */
-        memmove(s->pcm, s->pcm + t->at, (size_t)(t->filled - t->at) * sizeof *s->pcm);
-        t->filled -= t->at;
-        t->at = 0;
+    int64_t done = t->at > PL_ACTIVITY_LEAST ? t->at - PL_ACTIVITY_LEAST : 0; /* the rest is what a short segment is judged with */
+    if (done > t->filled - done) {                                            /* moving costs less than what came since the last move */
+        memmove(s->pcm, s->pcm + done, (size_t)(t->filled - done) * sizeof *s->pcm);
+        t->filled -= done;
+        t->at -= done;
     }
     return (size_t)t->filled;
 }
@@ -97,37 +99,31 @@ void pl_asr_stream_pushed(asr_session *s, size_t samples)
 
 /* ------------------------------------------------------------------ answers */
 
-/* A short rest behind a cut is heard with silence behind it, as the pieces of a file are. */
-static parley_status answer_padded(asr_session *s, int64_t samples, pl_span *said, parley_error *error)
+static parley_status hear_nothing(asr_stream *t)
 {
-    asr_stream *t = s->stream;
-    int64_t at = t->at;
-    float *own = s->pcm, *padded = pl_arena_alloc(pl_asr_stream_arena(t), LEAST, sizeof *padded);
-    if (!padded)
-        return pl_fail_memory(error, "a short segment");
-    memcpy(padded, s->pcm + at, (size_t)samples * sizeof *padded);
-    s->pcm = padded;
-    t->at = 0;
-    parley_status status = pl_asr_stream_answer(s, LEAST, said, error);
-    s->pcm = own;
-    t->at = at;
-    return status;
+    t->text.text = t->text.language = (pl_span){"", 0};
+    t->text.no_speech = true;
+    t->finish = PARLEY_FINISH_STOP;
+    return PARLEY_OK;
 }
 
 static parley_status hear(asr_session *s, int64_t samples, bool final, parley_error *error)
 {
     asr_stream *t = s->stream;
     pl_span said = {"", 0};
-    bool is_rest = final && t->base > 0 && samples < LEAST;
-    if (!is_rest && samples < ASR_MIN_SAMPLES) {
-        t->text.no_speech = true;
-        return PARLEY_OK;
+    bool nothing, is_rest = final && t->base > 0 && samples < ASR_STREAM_LEAST;
+    if (!is_rest && samples < ASR_MIN_SAMPLES)
+        return hear_nothing(t);
+    PL_TRY(pl_asr_stream_is_silent(s, samples, &nothing, error));
+    if (!nothing) {
+        PL_TRY(pl_asr_stream_answer(s, samples, is_rest, &said, error));
+        PL_TRY(pl_asr_stream_is_echo(s, samples, is_rest, said, &nothing, error));
     }
-    PL_TRY(is_rest ? answer_padded(s, samples, &said, error) : pl_asr_stream_answer(s, samples, &said, error));
-    PL_TRY(pl_asr_stream_take(s, said, final, error));
     t->answered = samples;
+    if (nothing)
+        return hear_nothing(t);
     t->step++;
-    return PARLEY_OK;
+    return pl_asr_stream_take(s, said, final, error);
 }
 
 static void tell(const asr_session *s, int64_t samples, bool final, parley_asr_update *update)
@@ -142,7 +138,8 @@ static void tell(const asr_session *s, int64_t samples, bool final, parley_asr_u
                                   .stable = final ? t->text.text.length : t->text.stable,
                                   .language = t->text.language.text,
                                   .finish = final ? t->finish : PARLEY_FINISH_NONE,
-                                  .no_speech = t->text.no_speech};
+                                  .no_speech = t->text.no_speech,
+                                  .echoed = t->echoed};
 }
 
 /* Ends the segment with its first `samples`; the rest begins the next one. */

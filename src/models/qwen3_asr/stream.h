@@ -1,6 +1,6 @@
 /* A session that hears while the sound comes (spec/qwen3_asr.md 6). Every chunk is answered from the whole segment so far, but rows of finished
  * attention windows stay in the decoder's cache, and the answer begins with what the last ones agreed on. stream.c sound and updates, stream_answer.c
- * the two networks, stream_text.c which text stands. */
+ * the two networks, stream_text.c which text stands, stream_doubts.c silence and echoes. */
 #ifndef PL_MODELS_QWEN3_ASR_STREAM_H
 #define PL_MODELS_QWEN3_ASR_STREAM_H
 
@@ -38,6 +38,8 @@ struct asr_stream {
     int64_t windows;             /* of the segment whose rows the cache holds */
     float most;                  /* largest log-mel value of these */
     size_t step;                 /* answers of the segment */
+    bool open;                   /* something in the segment could be speech */
+    bool spoken, echoed;         /* a text that is a piece of the context was heard without it, too; was not */
     asr_stream_text text;
     parley_finish finish, worst; /* of the last answer; of the final ones */
     asr_stream_work work;        /* of the last poll */
@@ -54,11 +56,22 @@ void pl_asr_stream_pushed(asr_session *s, size_t samples);
 parley_status pl_asr_stream_poll(asr_session *s, parley_asr_update *update, bool *got, parley_error *error);
 parley_finish pl_asr_stream_finish(const asr_session *s);
 
-/* stream_answer.c: the model's answer to the first `samples` of the segment, 201 or more, behind the prefix. `said`: its text, in the arena of the
- * turn. Errors: CANCELLED too. */
-parley_status pl_asr_stream_answer(asr_session *s, int64_t samples, pl_span *said, parley_error *error);
+enum {
+    ASR_STREAM_LEAST = PARLEY_ASR_RATE / 2
+}; /* samples: a shorter rest behind a cut is heard with silence behind it, as the pieces of a file are */
 
-/* stream_text.c: takes what was said behind the prefix; `final`: all of it stands. */
+/* stream_answer.c: the model's answer to the first `samples` of the segment, 201 or more or `is_rest`, behind the prefix. `said`: its text, in the
+ * arena of the turn. Errors: CANCELLED too. */
+parley_status pl_asr_stream_answer(asr_session *s, int64_t samples, bool is_rest, pl_span *said, parley_error *error);
+
+/* stream_doubts.c: whether nothing in the first `samples` of the segment could be speech; asked for growing numbers. */
+parley_status pl_asr_stream_is_silent(asr_session *s, int64_t samples, bool *silent, parley_error *error);
+/* Whether what was said behind the prefix is the context given back: then it is not taken. Hears the segment again for that. */
+parley_status pl_asr_stream_is_echo(asr_session *s, int64_t samples, bool is_rest, pl_span said, bool *echo, parley_error *error);
+
+/* stream_text.c: the text that the segment would have with this behind the prefix; takes what was said behind the prefix; `final`: all of it stands.
+ */
+parley_status pl_asr_stream_read(asr_session *s, pl_span said, pl_answer *answer, parley_error *error);
 parley_status pl_asr_stream_take(asr_session *s, pl_span said, bool final, parley_error *error);
 /* Copies the texts into the arena of the turn. */
 parley_status pl_asr_stream_carry(asr_session *s, parley_error *error);

@@ -185,12 +185,30 @@ static parley_status run(answer *a, pl_span *said, parley_error *error)
     return take_text(a, said, error);
 }
 
-parley_status pl_asr_stream_answer(asr_session *s, int64_t samples, pl_span *said, parley_error *error)
+static parley_status run_with_arena(asr_session *s, int64_t samples, pl_span *said, parley_error *error)
 {
     answer a = {.s = s, .t = s->stream, .samples = samples, .prefix.allocator = s->arena.allocator};
     pl_arena_mark mark = pl_arena_save(&s->compute.step);
     parley_status status = run(&a, said, error);
     pl_arena_restore(&s->compute.step, mark);
     pl_ids_free(&a.prefix);
+    return status;
+}
+
+parley_status pl_asr_stream_answer(asr_session *s, int64_t samples, bool is_rest, pl_span *said, parley_error *error)
+{
+    asr_stream *t = s->stream;
+    if (!is_rest)
+        return run_with_arena(s, samples, said, error);
+    int64_t at = t->at;
+    float *own = s->pcm, *padded = pl_arena_alloc(pl_asr_stream_arena(t), ASR_STREAM_LEAST, sizeof *padded);
+    if (!padded)
+        return pl_fail_memory(error, "a short segment");
+    memcpy(padded, s->pcm + at, (size_t)samples * sizeof *padded);
+    s->pcm = padded;
+    t->at = 0;
+    parley_status status = run_with_arena(s, ASR_STREAM_LEAST, said, error);
+    s->pcm = own;
+    t->at = at;
     return status;
 }

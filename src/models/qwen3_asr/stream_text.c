@@ -86,6 +86,13 @@ static parley_status fix(asr_session *s, parley_error *error)
     return PARLEY_OK;
 }
 
+parley_status pl_asr_stream_read(asr_session *s, pl_span said, pl_answer *answer, parley_error *error)
+{
+    pl_span raw;
+    PL_TRY(join(s, s->stream->text.prefix, said, &raw, error));
+    return read_text(s, raw, answer, error);
+}
+
 parley_status pl_asr_stream_take(asr_session *s, pl_span said, bool final, parley_error *error)
 {
     asr_stream_text *x = &s->stream->text;

@@ -1,0 +1,465 @@
+/* Sessions of recognition: which samples are heard, whatever the length; what is not believed at once; memory that does not grow with the sound. */
+#include "limit_allocator.h"
+
+#include "models/qwen3_asr/session.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "support/listen.h"
+#include "support/random.h"
+
+enum { RATE = PARLEY_ASR_RATE };
+
+/* ------------------------------------------------------------------ lengths */
+
+/* Clips up to a length. */
+static sound repeated(double seconds)
+{
+    sound clip = twelve(), s = {NULL, (size_t)llround(seconds * RATE)};
+    s.samples = malloc(s.count * sizeof *s.samples);
+    assert_non_null(s.samples);
+    for (size_t i = 0; i < s.count; i++)
+        s.samples[i] = clip.samples[i % clip.count];
+    free(clip.samples);
+    return s;
+}
+
+/* What went into the encoder, against what the segments say. */
+typedef struct hearing {
+    const asr_session *session;
+    int segments;
+    int64_t end; /* samples heard so far */
+} hearing;
+
+/* A spectrum is that of its segment's samples, bit for bit; segments follow each other. */
+static void on_mel(void *context, const char *name, char type, const void *data, const int64_t *shape, int rank)
+{
+    hearing *h = context;
+    if (strcmp(name, "mel") != 0)
+        return;
+    const asr_session *s = h->session;
+    const asr_segment *g = &s->segments[h->segments++];
+    pl_arena arena;
+    pl_arena_init(&arena, NULL, 1 << 16);
+    int64_t frames = pl_mel_frames(s->model->mel, g->padded), bands = shape[1];
+    float *pcm = PL_NEW_ARRAY(&arena, float, g->padded), *mel = PL_NEW_ARRAY(&arena, float, frames *bands);
+    assert_true(type == 'f' && rank == 2 && shape[0] == frames && g->first == h->end && g->padded >= g->samples);
+    memcpy(pcm, s->pcm + g->first, (size_t)g->samples * sizeof *pcm);
+    assert_int_equal(pl_mel_run(s->model->mel, NULL, &arena, pcm, g->padded, mel, NULL), PARLEY_OK);
+    assert_memory_equal(mel, data, (size_t)(frames * bands) * sizeof *mel);
+    h->end += g->samples;
+    pl_arena_free(&arena);
+}
+
+static void check_tiles(const parley_asr_result *r, size_t samples, double limit)
+{
+    double end = 0;
+    for (size_t i = 0; i < r->n_segments; i++) {
+        assert_true(r->segments[i].start == end && r->segments[i].end > end && r->segments[i].end - end <= limit + 5);
+        end = r->segments[i].end;
+    }
+    assert_true(end == (double)samples / RATE && end == r->audio_seconds);
+}
+
+static void hear_length(const parley_model *model, double seconds, double limit)
+{
+    sound s = repeated(seconds);
+    parley_asr_options o = plain(model);
+    hearing h = {0};
+    parley_asr_result r;
+    o.segment_seconds = limit;
+    o.budget = PARLEY_TOKENS_GIVEN;
+    o.max_tokens = 1;
+    o.tap = on_mel;
+    o.tap_context = &h;
+    parley_asr *session = open_session(model, &o);
+    h.session = (const asr_session *)session;
+    push(session, s.samples, s.count / 3);
+    push(session, s.samples + s.count / 3, s.count - s.count / 3);
+    end_sound(session);
+    size_t count;
+    assert_memory_equal(parley_asr_sound(session, &count), s.samples, s.count * sizeof *s.samples);
+    assert_int_equal(count, s.count);
+    run_session(session);
+    parley_asr_result_get(session, &r);
+    assert_int_equal(h.end, s.count);
+    assert_int_equal(h.segments, r.n_segments);
+    assert_true(seconds > limit ? r.n_segments >= seconds / limit : r.n_segments == 1);
+    check_tiles(&r, s.count, limit);
+    parley_asr_close(session);
+    free(s.samples);
+}
+
+static const double seconds_of[] = {29.9, 30, 30.1, 60, 62.455, 240, 301};
+
+static void every_sample_once(void **state)
+{
+    (void)state;
+    static const double limits[] = {30, 60, 120, 1200};
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    for (size_t i = 0; i < sizeof seconds_of / sizeof *seconds_of; i++) {
+        size_t step = seconds_of[i] > 100 ? 2 : 1; /* of long ones 30 and 120 s */
+        for (size_t k = 0; k < sizeof limits / sizeof *limits; k += step)
+            hear_length(model, seconds_of[i], limits[k]);
+    }
+    hear_length(model, 301, 1200);
+    hear_length(model, 1200, 120);
+    parley_model_close(model);
+}
+
+/* A budget of 12 tokens a second, for each segment its own. */
+static void budgets(void **state)
+{
+    (void)state;
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    for (size_t i = 0; i < sizeof seconds_of / sizeof *seconds_of; i++) {
+        sound s = repeated(seconds_of[i]);
+        parley_asr_options o = plain(model);
+        parley_error error = {0};
+        parley_asr_result r;
+        size_t running;
+        o.batch = 64;
+        parley_asr *session = open_session(model, &o);
+        const asr_session *inner = (const asr_session *)session;
+        push(session, s.samples, s.count);
+        end_sound(session);
+        check_ok(parley_asr_step(&session, 1, &running, &error), &error);
+        assert_int_equal(inner->begun, inner->n_segments);
+        for (int g = 0; g < inner->n_segments; g++) {
+            double wanted = 12.0 * (double)inner->segments[g].samples / RATE;
+            assert_true(inner->segments[g].budget >= wanted && inner->segments[g].budget >= 256);
+        }
+        parley_asr_cancel(session);
+        run_session(session);
+        parley_asr_result_get(session, &r);
+        assert_int_equal(r.finish, PARLEY_FINISH_CANCELLED);
+        check_tiles(&r, s.count, 120);
+        parley_asr_close(session);
+        free(s.samples);
+    }
+    parley_model_close(model);
+}
+
+static void streamed_lengths(void **state)
+{
+    (void)state;
+    static const double limits[] = {30, 60};
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    for (size_t i = 0; i < sizeof seconds_of / sizeof *seconds_of; i++)
+        for (size_t k = 0; k < sizeof limits / sizeof *limits - (seconds_of[i] > 100); k++) {
+            sound s = repeated(seconds_of[i]);
+            parley_asr_options o = streaming(model);
+            parley_error error = {0};
+            parley_asr_update u;
+            bool got = true;
+            double end = 0;
+            o.stream_segment_seconds = limits[k];
+            o.stream_chunk_seconds = 5;
+            parley_asr *session = open_session(model, &o);
+            push(session, s.samples, s.count);
+            end_sound(session);
+            for (check_ok(parley_asr_poll(session, &u, &got, &error), &error); got; check_ok(parley_asr_poll(session, &u, &got, &error), &error)) {
+                assert_true(u.start == end && u.end > end && u.end - u.start <= limits[k]);
+                end = u.final ? u.end : end;
+            }
+            assert_true(end == (double)s.count / RATE);
+            parley_asr_close(session);
+            free(s.samples);
+        }
+    parley_model_close(model);
+}
+
+/* ------------------------------------------------------------------ silence */
+
+static sound noise(double seconds)
+{
+    sound s = {NULL, (size_t)llround(seconds * RATE)};
+    test_random r = {11};
+    s.samples = malloc(s.count * sizeof *s.samples);
+    assert_non_null(s.samples);
+    for (size_t i = 0; i < s.count; i++)
+        s.samples[i] = test_float(&r, 0.1f);
+    return s;
+}
+
+static void put_clip(sound *s, double at, const char *name)
+{
+    sound clip = clips(&name, 1);
+    memcpy(s->samples + (size_t)(at * RATE), clip.samples, clip.count * sizeof *clip.samples);
+    free(clip.samples);
+}
+
+/* The model is asked about the segments that have some of the sound from `from` to `to`, seconds, and about no other. */
+static void asked(const parley_model *model, const parley_asr_options *options, const sound *s, double from, double to)
+{
+    parley_asr *session = open_session(model, options);
+    parley_asr_result r;
+    push(session, s->samples, s->count);
+    end_sound(session);
+    run_session(session);
+    parley_asr_result_get(session, &r);
+    for (size_t i = 0; i < r.n_segments; i++) {
+        const parley_asr_segment *g = &r.segments[i];
+        bool wanted = g->start < to && g->end > from;
+        if ((g->n_tokens > 0) != wanted)
+            fail_msg("segment %g to %g s: %zu tokens", g->start, g->end, g->n_tokens);
+        if (!wanted)
+            assert_true(g->no_speech && !g->text[0] && !g->language[0] && g->finish == PARLEY_FINISH_STOP);
+    }
+    parley_asr_close(session);
+}
+
+static void ignore(void *context, const char *name, char type, const void *data, const int64_t *shape, int rank)
+{
+    (void)context, (void)name, (void)type, (void)data, (void)shape, (void)rank;
+}
+
+static void silence_is_not_heard(void **state)
+{
+    (void)state;
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    parley_asr_options o = plain(model), off = o, tapped = o, given = o, stream;
+    sound s = noise(21.1);
+    o.segment_seconds = off.segment_seconds = 10;
+    assert_true(o.speech_gate);
+    asked(model, &o, &s, 0, 0);
+    off.speech_gate = false;
+    asked(model, &off, &s, 0, 22);
+    tapped.tap = ignore;
+    asked(model, &tapped, &s, 0, 22);
+    given.budget = PARLEY_TOKENS_GIVEN;
+    given.max_tokens = 2;
+    asked(model, &given, &s, 0, 22);
+    put_clip(&s, 12, "chirp");
+    asked(model, &o, &s, 12, 13.3);
+    stream = o;
+    stream.stream = true;
+    parley_asr *session = open_session(model, &stream);
+    parley_error error = {0};
+    parley_asr_update u;
+    bool got = true, heard = false;
+    push(session, s.samples, s.count);
+    end_sound(session);
+    for (check_ok(parley_asr_poll(session, &u, &got, &error), &error); got; check_ok(parley_asr_poll(session, &u, &got, &error), &error)) {
+        assert_true(u.end > 12 || (u.no_speech && u.length == 0 && !heard));
+        heard = heard || u.length > 0;
+    }
+    assert_true(heard);
+    parley_asr_close(session);
+    free(s.samples);
+    parley_model_close(model);
+}
+
+/* ------------------------------------------------------------------ loops */
+
+/* A segment that is said to have looped is heard in two halves, in its place among the others. */
+static void loops_are_heard_in_halves(void **state)
+{
+    (void)state;
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    sound s = repeated(20);
+    parley_asr_options o = plain(model);
+    parley_asr_result r;
+    o.segment_seconds = 5;
+    parley_asr *session = open_session(model, &o);
+    asr_session *inner = (asr_session *)session;
+    push(session, s.samples, s.count);
+    end_sound(session);
+    int n = inner->n_segments;
+    asr_segment *g = &inner->segments[1], old = *g;
+    parley_finish finish = PARLEY_FINISH_STOP;
+    bool again;
+    g->guarded = true;
+    g->result.text = "again and again";
+    assert_int_equal(pl_asr_doubt(inner, g, &finish, &again, NULL), PARLEY_OK);
+    assert_true(again && g->stage == ASR_LOOPED);
+    inner->begun = 2;
+    assert_int_equal(pl_asr_split_looped(inner, NULL), PARLEY_OK);
+    assert_int_equal(inner->n_segments, n + 1);
+    g = &inner->segments[1];
+    assert_true(g[0].first == old.first && g[1].first == old.first + g[0].samples && g[0].samples + g[1].samples == old.samples);
+    assert_true(llabs((long long)(g[0].samples - old.samples / 2)) <= old.samples / 10);
+    run_session(session);
+    parley_asr_result_get(session, &r);
+    check_tiles(&r, s.count, 5);
+    for (size_t i = 0; i < r.n_segments; i++)
+        assert_int_equal(r.segments[i].looped, i == 1 || i == 2);
+    inner->segments[1].guarded = true; /* a half is not cut again */
+    assert_int_equal(pl_asr_doubt(inner, &inner->segments[1], &finish, &again, NULL), PARLEY_OK);
+    assert_false(again);
+    parley_asr_close(session);
+    free(s.samples);
+    parley_model_close(model);
+}
+
+/* ------------------------------------------------------------------ echoes */
+
+/* A word of the context that is really said stays, and is told. */
+static void echoes_that_are_speech_stay(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"chirp"};
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    sound s = clips(names, 1);
+    parley_asr_options o = plain(model);
+    parley_asr_result r;
+    static const struct {
+        const char *context, *text;
+        bool echoed;
+    } rows[] = {{"", "hello world", false}, {"hello world", "hello world", true}, {"kernel, cache; eBay", "hello kernel.", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        o.context = rows[i].context;
+        parley_asr *session = open_session(model, &o);
+        push(session, s.samples, s.count);
+        end_sound(session);
+        run_session(session);
+        parley_asr_result_get(session, &r);
+        assert_string_equal(r.text, rows[i].text);
+        assert_int_equal(r.segments[0].echoed, rows[i].echoed);
+        assert_true(!r.segments[0].no_speech && r.segments[0].n_tokens > 0 && r.finish == PARLEY_FINISH_STOP);
+        parley_asr_close(session);
+    }
+    free(s.samples);
+    parley_model_close(model);
+}
+
+/* What the second hearing, without the context, decides. */
+static void echoes_of_nothing_go(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bare;
+        parley_finish finish, wanted;
+        bool stays;
+    } rows[] = {{"", PARLEY_FINISH_STOP, PARLEY_FINISH_STOP, false},
+                {"colonel", PARLEY_FINISH_STOP, PARLEY_FINISH_STOP, true},
+                {"colonel", PARLEY_FINISH_LENGTH, PARLEY_FINISH_STOP, true},
+                {"", PARLEY_FINISH_CANCELLED, PARLEY_FINISH_CANCELLED, true}};
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 1, NULL);
+    parley_asr_options o = plain(model);
+    o.context = "kernel, cache";
+    parley_asr *session = open_session(model, &o);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        asr_segment g = {.samples = RATE, .n_tokens = 3, .result = {.text = "Cache.", .language = "English"}};
+        parley_finish finish = PARLEY_FINISH_STOP;
+        bool again;
+        assert_int_equal(pl_asr_doubt((asr_session *)session, &g, &finish, &again, NULL), PARLEY_OK);
+        assert_true(again && g.bare && g.result.echoed && g.stage == ASR_WAITING && g.n_tokens == 0);
+        g.result.text = rows[i].bare;
+        finish = rows[i].finish;
+        assert_int_equal(pl_asr_doubt((asr_session *)session, &g, &finish, &again, NULL), PARLEY_OK);
+        assert_true(!again && g.result.echoed && g.result.no_speech == !rows[i].stays && finish == rows[i].wanted);
+        assert_string_equal(g.result.text, rows[i].stays ? "Cache." : "");
+        assert_string_equal(g.result.language, rows[i].stays ? "English" : "");
+        assert_int_equal(g.n_tokens, rows[i].stays ? 3 : 0);
+    }
+    parley_asr_close(session);
+    parley_model_close(model);
+}
+
+/* ------------------------------------------------------------------ memory */
+
+/* Segments in work are bounded by what their caches may hold; work space by the positions of a step: of 20 minutes a part is held at a time. */
+static void memory_is_bounded(void **state)
+{
+    (void)state;
+    limit_allocator counter = {.limit = SIZE_MAX / 2, .left = SIZE_MAX};
+    parley_allocator allocator = limit_interface(&counter);
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, &allocator);
+    size_t before = counter.held, most[2];
+    for (int k = 0; k < 2; k++) {
+        sound s = repeated(k ? 1200 : 240);
+        parley_asr_options o = plain(model);
+        o.budget = PARLEY_TOKENS_GIVEN;
+        o.max_tokens = 4;
+        parley_asr *session = open_session(model, &o);
+        push(session, s.samples, s.count);
+        end_sound(session);
+        counter.most = counter.held;
+        run_session(session);
+        most[k] = counter.most - before - s.count * sizeof *s.samples;
+        parley_asr_close(session);
+        free(s.samples);
+    }
+    assert_in_range(most[1], 1, most[0] * 2 + most[0] / 10); /* a batch of 4 for one of 2 */
+    parley_model_close(model);
+    assert_int_equal(counter.held, 0);
+}
+
+/* Where the caches may hold no more, a segment waits for the one before it, whichever session it is of. The texts are the same. */
+static void segments_wait_for_room(void **state)
+{
+    (void)state;
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    sound s = twelve();
+    parley_asr_options o = plain(model);
+    char text[2][1024];
+    o.segment_seconds = 3;
+    for (int narrow = 0; narrow < 2; narrow++) {
+        parley_asr *sessions[2] = {open_session(model, &o), open_session(model, &o)};
+        int most = 0;
+        for (int i = 0; i < 2; i++) {
+            push(sessions[i], s.samples, s.count);
+            end_sound(sessions[i]);
+            if (narrow)
+                ((asr_session *)sessions[i])->most_cached = 1;
+        }
+        for (size_t running = 2; running;) {
+            parley_error errors[2] = {{0}};
+            int at_once = 0;
+            check_ok(parley_asr_step(sessions, 2, &running, errors), &errors[0]);
+            for (int i = 0; i < 2; i++)
+                for (int g = 0; g < ((asr_session *)sessions[i])->n_segments; g++)
+                    at_once += ((asr_session *)sessions[i])->segments[g].kv.bytes > 0;
+            most = at_once > most ? at_once : most;
+        }
+        assert_true(narrow ? most == 1 : most > 4);
+        parley_asr_result r;
+        parley_asr_result_get(sessions[1], &r);
+        snprintf(text[narrow], sizeof text[narrow], "%s", r.text);
+        parley_asr_close(sessions[0]);
+        parley_asr_close(sessions[1]);
+    }
+    assert_string_equal(text[0], text[1]);
+    free(s.samples);
+    parley_model_close(model);
+}
+
+/* The estimate that admits segments is of the size of what they hold. */
+static void appetites(void **state)
+{
+    (void)state;
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 1, NULL);
+    sound s = repeated(60);
+    parley_asr_options o = plain(model);
+    o.budget = PARLEY_TOKENS_GIVEN;
+    o.max_tokens = 4;
+    parley_asr *session = open_session(model, &o);
+    push(session, s.samples, s.count);
+    end_sound(session);
+    uint64_t bytes = pl_asr_appetite((asr_session *)session, &((asr_session *)session)->segments[0]);
+    parley_asr_result r;
+    run_session(session);
+    parley_asr_result_get(session, &r);
+    assert_in_range(bytes, r.kv_bytes, r.kv_bytes * 2);
+    parley_asr_close(session);
+    free(s.samples);
+    parley_model_close(model);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_sample_once),         cmocka_unit_test(budgets),
+        cmocka_unit_test(streamed_lengths),          cmocka_unit_test(silence_is_not_heard),
+        cmocka_unit_test(loops_are_heard_in_halves), cmocka_unit_test(echoes_that_are_speech_stay),
+        cmocka_unit_test(echoes_of_nothing_go),      cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(segments_wait_for_room),    cmocka_unit_test(appetites),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
