@@ -169,11 +169,12 @@ void pl_request_announce(parley_request *r)
 {
     r->news = false;
     pl_condition_wake(&r->changed);
-    if (!r->options.notify)
+    parley_request_options o = r->options; /* a release takes them away */
+    if (!o.notify)
         return;
     r->notifying = true;
     pl_lock_give(&r->engine->lock);
-    r->options.notify(r->options.notify_context);
+    o.notify(o.notify_context);
     pl_lock_take(&r->engine->lock);
     r->notifying = false;
     pl_condition_wake(&r->changed);

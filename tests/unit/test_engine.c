@@ -122,6 +122,14 @@ static uint64_t frames_of(parley_request *request)
     return progress.frames;
 }
 
+static void wait_until_idle(parley_engine *engine)
+{
+    parley_engine_figures f;
+    do
+        parley_engine_figures_get(engine, &f);
+    while (f.active + f.queued > 0);
+}
+
 static parley_request_state state_of(parley_request *request)
 {
     parley_request_progress progress;
@@ -354,6 +362,7 @@ static void test_limits(void **state)
     parley_engine *engine = open_engine(model, &eo);
     parley_tts_options o = voice_options(model, 7);
     o.max_frames = 60;
+    o.live_text = false;
     parley_error error = {0};
     parley_request *third = NULL;
     parley_request *running = ask(engine, &o, NULL, texts[7]), *queued = ask(engine, &o, NULL, texts[7]);
@@ -363,6 +372,8 @@ static void test_limits(void **state)
     assert_int_equal(parley_status_http(PARLEY_BUSY), 503);
     parley_request_release(third);
     parley_request_progress progress;
+    while (state_of(running) != PARLEY_REQUEST_ACTIVE)
+        sched_yield();
     parley_request_progress_get(queued, &progress);
     assert_int_equal(progress.state, PARLEY_REQUEST_QUEUED);
     assert_int_equal(progress.ahead, 0);
@@ -370,6 +381,7 @@ static void test_limits(void **state)
     parley_event event;
     assert_int_equal(parley_request_next(queued, 60, &event), PARLEY_EVENT_PCM);
     parley_request_release(queued);
+    wait_until_idle(engine);
 
     check_ok(parley_engine_speak(engine, &o, NULL, &third, &error), &error);
     char many[101] = {0};
