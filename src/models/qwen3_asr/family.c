@@ -15,11 +15,6 @@ static void model_close(void *model)
     pl_release(&allocator, m, 1, sizeof *m);
 }
 
-static asr_open files_of(const pl_location *location, bool any)
-{
-    return (asr_open){.path = location->path, .memory = location->memory, .n_memory = location->n_memory, .needed = location->parts, .any = any};
-}
-
 /* spec/qwen3_asr.md 2.2, with the tail filled up to a whole hop. */
 static parley_status open_mel(asr_model *m, parley_error *error)
 {
@@ -40,7 +35,7 @@ static parley_status open_mel(asr_model *m, parley_error *error)
 
 static parley_status load(asr_model *m, const pl_location *location, parley_error *error)
 {
-    asr_open what = files_of(location, false);
+    asr_open what = pl_files_of(location, false);
     asr_resolve how = {0};
     PL_TRY(pl_asr_files_open(&m->env.allocator, &what, &m->files, error));
     PL_TRY(pl_asr_config_read(&m->files, &m->config, error));
@@ -81,7 +76,7 @@ static parley_status inspect_files(const pl_environment *environment, const pl_l
 {
     asr_files files = {0};
     asr_config config = {0};
-    asr_open what = files_of(location, true);
+    asr_open what = pl_files_of(location, true);
     PL_TRY(pl_asr_files_open(&environment->allocator, &what, &files, error));
     parley_status status = pl_asr_config_read(&files, &config, error);
     if (status == PARLEY_OK)
@@ -108,7 +103,7 @@ static parley_status model_check(const pl_environment *environment, const pl_loc
     asr_files files = {0};
     asr_config config = {0};
     asr_tensors tensors = {0};
-    asr_open what = files_of(location, true);
+    asr_open what = pl_files_of(location, true);
     asr_resolve how = {.report = report, .context = context, .values = true, .faults = faults};
     *faults = 0;
     PL_TRY(pl_asr_files_open(&environment->allocator, &what, &files, error));

@@ -138,5 +138,5 @@ parley_status pl_asr_tensors_resolve(asr_files *files, const asr_config *config,
 
 void pl_asr_tensor_drop(asr_files *files, const pl_tensor *tensor)
 {
-    pl_source_drop(files->source, tensor->data, tensor->bytes);
+    pl_model_files_drop(files, tensor);
 }

@@ -15,16 +15,6 @@ static void model_close(void *model)
     pl_release(&allocator, m, 1, sizeof *m);
 }
 
-static tts_open files_of(const pl_location *location, bool any)
-{
-    return (tts_open){.path = location->path,
-                      .memory = location->memory,
-                      .n_memory = location->n_memory,
-                      .codec_path = location->codec_path,
-                      .needed = location->parts,
-                      .any = any};
-}
-
 static bool needs_text(parley_parts parts)
 {
     return parts == PARLEY_PARTS_ALL || parts == PARLEY_PARTS_CLONE || parts == PARLEY_PARTS_TEXT;
@@ -32,7 +22,7 @@ static bool needs_text(parley_parts parts)
 
 static parley_status load(tts_model *m, const pl_location *location, parley_error *error)
 {
-    tts_open what = files_of(location, false);
+    tts_open what = pl_files_of(location, false);
     tts_resolve how = {.needed = location->parts};
     PL_TRY(pl_tts_files_open(&m->env.allocator, &what, &m->files, error));
     PL_TRY(pl_tts_config_read(&m->files, &m->config, error));
@@ -72,7 +62,7 @@ static parley_status inspect_files(const pl_environment *environment, const pl_l
 {
     tts_files files = {0};
     tts_config config = {0};
-    tts_open what = files_of(location, true);
+    tts_open what = pl_files_of(location, true);
     parley_status status = pl_tts_files_open(&environment->allocator, &what, &files, error);
     if (status == PARLEY_OK)
         status = pl_tts_config_read(&files, &config, error);
@@ -99,7 +89,7 @@ static parley_status check_files(const pl_environment *environment, const pl_loc
 {
     tts_config config = {0};
     tts_tensors tensors = {0};
-    tts_open what = files_of(location, true);
+    tts_open what = pl_files_of(location, true);
     PL_TRY(pl_tts_files_open(&environment->allocator, &what, files, error));
     PL_TRY(pl_tts_config_read(files, &config, error));
     return pl_tts_tensors_resolve(files, &config, how, &tensors, error);
