@@ -280,6 +280,7 @@ static parley_status open_models(hearing *h, parley_error *error)
     cli_model_fields fields = f->model;
     double load;
     fields.model = f->aligner;
+    fields.model2 = (cli_text){false, NULL};
     CLI_TRY(hear_open_aligner(&fields, &h->aligner, &load, error));
     h->load += load;
     return PARLEY_OK;

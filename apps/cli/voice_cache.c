@@ -93,6 +93,8 @@ parley_status cli_voice_cache_key(const cli_voice_source *source, char key[PARLE
     cli_appendf(&text, "parley %s\nsound %s\nmodel %s\nlevel %s\nsilence %zu\ncodes %d\n", parley_version(), sound, source->identity,
                 model->cpu.given ? cli_cpu_choices[model->cpu.value] : "best", source->silence, (int)source->codes);
     stamp_model(source->model_path, &text);
+    if (model->model2.given)
+        stamp_model(model->model2.value, &text);
     if (model->codec.given)
         stamp_model(model->codec.value, &text);
     if (!text.failed)

@@ -206,8 +206,10 @@ static parley_status scan_names(pl_opening *o, pl_source *source, const char *co
     parley_error fault = {0};
     for (size_t i = 0; i < count; i++) {
         pl_bytes bytes;
-        if (pl_source_map(source, names[i], &bytes, NULL) != PARLEY_OK || !pl_is_gguf(bytes))
+        if (pl_source_map(source, names[i], &bytes, NULL) != PARLEY_OK || !pl_is_gguf(bytes)) {
+            pl_halves_note_broken(o, source, names[i]);
             continue;
+        }
         ++*found;
         parley_status status = scan_gguf(o, source, names[i], wanted);
         if (status == PARLEY_MEMORY)
@@ -397,34 +399,34 @@ static parley_status complete(pl_opening *o, const pl_files_request *what, unsig
     return PARLEY_OK;
 }
 
+static parley_status scan_path(pl_opening *o, const char *path, pl_source **source, unsigned wanted)
+{
+    PL_TRY(pl_source_open(o->allocator, path, source, o->error));
+    return scan(o, *source, wanted);
+}
+
 /* With two paths a fault names both files: they were to be one model. */
 static parley_status scan_named(pl_opening *o, const pl_files_request *what, unsigned wanted)
 {
     pl_model_files *files = o->files;
-    if (!what->path)
+    if (!what->path) {
         PL_TRY(pl_source_open_memory(o->allocator, what->memory, what->n_memory, &files->source, o->error));
-    else
-        PL_TRY(pl_source_open(o->allocator, what->path, &files->source, o->error));
-    PL_TRY(scan(o, files->source, wanted));
+        return scan(o, files->source, wanted);
+    }
+    parley_status status = scan_path(o, what->path, &files->source, wanted);
     if (!what->second_path)
-        return PARLEY_OK;
-    PL_TRY(pl_source_open(o->allocator, what->second_path, &files->second, o->error));
-    return scan(o, files->second, wanted);
-}
-
-static parley_status scan_both(pl_opening *o, const pl_files_request *what, unsigned wanted)
-{
-    parley_status status = scan_named(o, what, wanted);
-    if (status == PARLEY_OK || !what->second_path)
         return status;
-    return pl_halves_along_name(o, status, o->files->second ? what->path : what->second_path);
+    if (status != PARLEY_OK)
+        return pl_halves_along_name(o, status, what->second_path);
+    status = scan_path(o, what->second_path, &files->second, wanted);
+    return status == PARLEY_OK ? status : pl_halves_along_name(o, status, what->path);
 }
 
 static parley_status open_all(pl_opening *o, const pl_files_request *what, unsigned wanted, unsigned needed)
 {
     bool codec_apart = what->codec_path && o->rules->codec >= 0 && (wanted & PL_PART(o->rules->codec));
     unsigned here = codec_apart ? wanted & ~PL_PART(o->rules->codec) : wanted;
-    PL_TRY(scan_both(o, what, here));
+    PL_TRY(scan_named(o, what, here));
     PL_TRY(pl_halves_complete(o, what, what->any ? here : needed & here));
     PL_TRY(pl_halves_take(o, here));
     if (codec_apart)
@@ -456,6 +458,19 @@ void pl_model_files_close(pl_model_files *files)
     pl_source_close(files->source);
     pl_arena_free(&files->arena);
     *files = (pl_model_files){0};
+}
+
+parley_status pl_model_files_blame(const pl_model_files *files, int dialect, parley_status status, parley_error *error)
+{
+    char names[2][PL_MODEL_WHERE], text[sizeof error->text];
+    int count = 0;
+    for (int i = 0; i < files->n_containers; i++)
+        if (files->containers[i].dialect == dialect && count++ < 2)
+            pl_part_file_describe(&files->containers[i], names[count - 1], sizeof names[0]);
+    if (count != 2 || status == PARLEY_OK || status == PARLEY_MEMORY || status == PARLEY_IO || !error)
+        return status;
+    memcpy(text, error->text, sizeof text);
+    return pl_fail_at(error, status, error->position, "%.280s (of %.100s and %.100s)", text, names[0], names[1]);
 }
 
 void pl_model_files_drop(pl_model_files *files, const pl_tensor *tensor)

@@ -90,6 +90,7 @@ struct pl_opening {
     pl_model_files *files;
     bool any;
     char foreign[PL_MODEL_WHERE], foreign_is[100]; /* a GGUF file of another family that was passed over */
+    char broken[PL_MODEL_WHERE];                   /* a file that is named as GGUF files are and is none */
     pl_half_file halves[PL_MAX_HALVES];            /* seen, and not open */
     size_t n_halves;
     parley_error *error;
@@ -109,6 +110,9 @@ bool pl_model_files_probe(const parley_allocator *allocator, const pl_file_rules
 
 /* Tells the system that the pages of a tensor are not needed soon. */
 void pl_model_files_drop(pl_model_files *files, const pl_tensor *tensor);
+
+/* Adds the names of both files to the error when the model is two files of this dialect: it may be either that is wrong. */
+parley_status pl_model_files_blame(const pl_model_files *files, int dialect, parley_status status, parley_error *error);
 
 /* What error texts call a file. */
 void pl_part_file_describe(const pl_part_file *file, char *text, size_t size);

@@ -54,16 +54,24 @@ static parley_status misfit(pl_opening *o, const pl_half_file *a, const pl_half_
                    half_names[a->kind.half], (long long)a->kind.width, half_names[b->kind.half], (long long)b->kind.width);
 }
 
+void pl_halves_note_broken(pl_opening *o, pl_source *source, const char *name)
+{
+    static const char ending[] = ".gguf";
+    size_t length = strlen(name), n = sizeof ending - 1;
+    if (!*o->broken && length > n && strcmp(name + length - n, ending) == 0)
+        pl_source_describe(source, name, o->broken, sizeof o->broken);
+}
+
 static parley_status alone(pl_opening *o, const pl_half_file *half)
 {
     char name[PL_MODEL_WHERE];
-    bool text = half->kind.half == PL_TEXT_HALF;
+    const char *other = half_names[half->kind.half == PL_TEXT_HALF ? PL_REST_HALF : PL_TEXT_HALF];
     describe(half, name, sizeof name);
-    if (*o->foreign)
-        return pl_fail(o->error, PARLEY_MISSING, "%.130s: its %s is not there (%.130s is %s); name it with -m2", name,
-                       half_names[text ? PL_REST_HALF : PL_TEXT_HALF], o->foreign, o->foreign_is);
+    if (*o->foreign || *o->broken)
+        return pl_fail(o->error, PARLEY_MISSING, "%.130s: its %s is not there (%.130s is %s); name it with -m2", name, other,
+                       *o->foreign ? o->foreign : o->broken, *o->foreign ? o->foreign_is : "no GGUF file");
     return pl_fail(o->error, PARLEY_MISSING, "%s: this is the %s of a model in two files, its %s is not there; name it with -m2", name,
-                   half_names[half->kind.half], half_names[text ? PL_REST_HALF : PL_TEXT_HALF]);
+                   half_names[half->kind.half], other);
 }
 
 /* ------------------------------------------------------------------ beside a half */
@@ -82,8 +90,10 @@ static parley_status look(pl_opening *o, search *s, const char *name)
     pl_bytes bytes;
     pl_part_file file;
     pl_half_file candidate = {o->files->beside, name, {0}};
-    if (pl_source_map(candidate.source, name, &bytes, NULL) != PARLEY_OK || !pl_is_gguf(bytes))
+    if (pl_source_map(candidate.source, name, &bytes, NULL) != PARLEY_OK || !pl_is_gguf(bytes)) {
+        pl_halves_note_broken(o, candidate.source, name);
         return PARLEY_OK;
+    }
     parley_status status = pl_opening_gguf(o, candidate.source, name, &file, &candidate.kind);
     if (status == PARLEY_MEMORY)
         return status;

@@ -33,11 +33,9 @@ static parley_status open_mel(asr_model *m, parley_error *error)
     return pl_mel_open(&m->env.allocator, &shape, &m->mel, error);
 }
 
-static parley_status load(asr_model *m, const pl_location *location, parley_error *error)
+static parley_status load_opened(asr_model *m, const pl_location *location, parley_error *error)
 {
-    asr_open what = pl_files_of(location, false);
     asr_resolve how = {0};
-    PL_TRY(pl_asr_files_open(&m->env.allocator, &what, &m->files, error));
     PL_TRY(pl_asr_config_read(&m->files, &m->config, error));
     PL_TRY(pl_asr_tokenizer_open(&m->env.allocator, &m->files, &m->config, &m->tokenizer, error));
     if (location->parts != PARLEY_PARTS_TEXT) {
@@ -46,6 +44,13 @@ static parley_status load(asr_model *m, const pl_location *location, parley_erro
         PL_TRY(open_mel(m, error));
     }
     return pl_asr_info(&m->arena, &m->files, &m->config, &m->network, &m->info, error);
+}
+
+static parley_status load(asr_model *m, const pl_location *location, parley_error *error)
+{
+    asr_open what = pl_files_of(location, false);
+    PL_TRY(pl_asr_files_open(&m->env.allocator, &what, &m->files, error));
+    return pl_model_files_blame(&m->files, ASR_LLAMA, load_opened(m, location, error), error);
 }
 
 static parley_status model_open(const pl_environment *environment, const pl_location *location, void **model, parley_error *error)
@@ -78,7 +83,7 @@ static parley_status inspect_files(const pl_environment *environment, const pl_l
     asr_config config = {0};
     asr_open what = pl_files_of(location, true);
     PL_TRY(pl_asr_files_open(&environment->allocator, &what, &files, error));
-    parley_status status = pl_asr_config_read(&files, &config, error);
+    parley_status status = pl_model_files_blame(&files, ASR_LLAMA, pl_asr_config_read(&files, &config, error), error);
     if (status == PARLEY_OK)
         status = pl_asr_info(arena, &files, &config, NULL, info, error);
     pl_asr_files_close(&files);
@@ -107,7 +112,7 @@ static parley_status model_check(const pl_environment *environment, const pl_loc
     asr_resolve how = {.report = report, .context = context, .values = true, .faults = faults};
     *faults = 0;
     PL_TRY(pl_asr_files_open(&environment->allocator, &what, &files, error));
-    parley_status status = pl_asr_config_read(&files, &config, error);
+    parley_status status = pl_model_files_blame(&files, ASR_LLAMA, pl_asr_config_read(&files, &config, error), error);
     if (status == PARLEY_OK)
         status = pl_asr_tensors_resolve(&files, &config, &how, &tensors, error);
     pl_asr_files_close(&files);

@@ -452,22 +452,34 @@ static int count_blocks(const tts_container *c, const char *prefix)
     return count;
 }
 
+/* The size of an axis of a tensor, which tells a value that the file has no key for. */
+static parley_status size_of(reader *r, const char *name, int rank, int axis, int64_t most, int *size)
+{
+    int64_t found = pl_tts_dim(r->files->part[TTS_CODEC], name, rank, axis);
+    if (!found)
+        return pl_fail(r->error, PARLEY_MISSING, "%s: the tensor %s is not there", r->where, name);
+    if (found > most)
+        return pl_fail(r->error, PARLEY_FORMAT, "%s: axis %d of %s is %lld, 1 to %lld is expected", r->where, axis, name, (long long)found,
+                       (long long)most);
+    *size = (int)found;
+    return PARLEY_OK;
+}
+
 /* Strides of the blocks' transposed convolutions, whose kernels are `factor` strides long. */
 static parley_status read_strides(reader *r, const char *prefix, int factor, int *count, int strides[PL_CODEC_MAX_RATES])
 {
-    const tts_container *c = r->files->part[TTS_CODEC];
-    *count = count_blocks(c, prefix);
+    *count = count_blocks(r->files->part[TTS_CODEC], prefix);
     if (*count < 1 || *count > PL_CODEC_MAX_RATES)
         return pl_fail(r->error, *count ? PARLEY_FORMAT : PARLEY_MISSING, "%s: there are %d blocks %sN, 1 to %d are expected", r->where, *count,
                        prefix, PL_CODEC_MAX_RATES);
     for (int i = 0; i < *count; i++) {
         char name[PL_MODEL_NAME];
         snprintf(name, sizeof name, "%s%d.conv.weight", prefix, i);
-        int64_t taps = pl_tts_dim(c, name, 3, 2);
-        if (taps < factor || taps % factor || taps / factor > 64)
-            return pl_fail(r->error, taps ? PARLEY_FORMAT : PARLEY_MISSING, "%s: the kernel of %s has %lld values, 1 to 64 times %d are expected",
-                           r->where, name, (long long)taps, factor);
-        strides[i] = (int)(taps / factor);
+        PL_TRY(size_of(r, name, 3, 2, 64 * factor, &strides[i]));
+        if (strides[i] % factor)
+            return pl_fail(r->error, PARLEY_FORMAT, "%s: the kernel of %s has %d values, a multiple of %d is expected", r->where, name, strides[i],
+                           factor);
+        strides[i] /= factor;
     }
     return PARLEY_OK;
 }
@@ -476,26 +488,17 @@ static parley_status read_strides(reader *r, const char *prefix, int factor, int
 static parley_status codec_of_shapes(reader *r)
 {
     enum { HEADS_OF_LLAMA = 16 };
-    const tts_container *c = r->files->part[TTS_CODEC];
     pl_codec_shape *s = &r->config->codec;
     for (size_t i = 0; i < COUNT(codec_shape_rows); i++) {
         const shape_row *row = &codec_shape_rows[i];
-        int64_t size = pl_tts_dim(c, row->name, row->rank, row->axis);
-        if (size < 1 || size > 1 << 16)
-            return pl_fail(r->error, size ? PARLEY_FORMAT : PARLEY_MISSING, "%s: the tensor %s has %lld rows, 1 to 65536 are expected", r->where,
-                           row->name, (long long)size);
-        *(int32_t *)(void *)((char *)r->config + row->field) = (int32_t)size;
+        PL_TRY(size_of(r, row->name, row->rank, row->axis, row->most, (int *)(void *)((char *)r->config + row->field)));
     }
-    int64_t pages = pl_tts_dim(c, WAV "quant.rest.codebook.weight", 3, 0);
-    if (pages < 1 || pages > 63)
-        return pl_fail(r->error, pages ? PARLEY_FORMAT : PARLEY_MISSING, "%s: " WAV "quant.rest.codebook.weight has %lld pages, 1 to 63 are expected",
-                       r->where, (long long)pages);
     if (s->transformer.head % HEADS_OF_LLAMA)
         return contradiction(r, "the rows of " WAV "tfm.blk.0.attn_q.weight are no multiple of 16 heads");
-    s->groups = (int)pages + 1;
+    s->groups++;
     s->transformer.heads = s->transformer.kv_heads = HEADS_OF_LLAMA;
     s->transformer.head /= HEADS_OF_LLAMA;
-    s->transformer.layers = count_blocks(c, WAV "tfm.blk.");
+    s->transformer.layers = count_blocks(r->files->part[TTS_CODEC], WAV "tfm.blk.");
     s->transformer.eps = 1e-5F;
     s->transformer.theta = 1e4;
     s->transformer.window = 72;

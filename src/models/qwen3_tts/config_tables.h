@@ -160,21 +160,23 @@ static const pl_value_row codec_rows[] = {
 
 /* Of llama files, which have no keys for it: what the tensors' shapes tell. */
 typedef struct shape_row {
-    size_t field;
+    size_t field; /* of an int */
     const char *name;
     int rank, axis;
+    int64_t most;
 } shape_row;
 
 #define WAV "a.gen.wav."
 
 static const shape_row codec_shape_rows[] = {
-    {FIELD(codec.codebook_size), WAV "quant.first.codebook.weight", 2, 0},
-    {FIELD(codec.rvq_width), WAV "quant.first.out_proj.weight", 2, 0},
-    {FIELD(codec.latent), WAV "pre_conv.weight", 3, 0},
-    {FIELD(codec.decoder_dim), WAV "dac.entry.weight", 3, 0},
-    {FIELD(codec.transformer.width), WAV "tfm.in_proj.weight", 2, 0},
-    {FIELD(codec.transformer.ffn), WAV "tfm.blk.0.ffn_gate.weight", 2, 0},
-    {FIELD(codec.transformer.head), WAV "tfm.blk.0.attn_q.weight", 2, 0}, /* of all heads, to be divided */
+    {FIELD(codec.groups), WAV "quant.rest.codebook.weight", 3, 0, 63}, /* but the first */
+    {FIELD(codec.codebook_size), WAV "quant.first.codebook.weight", 2, 0, 1 << 24},
+    {FIELD(codec.rvq_width), WAV "quant.first.out_proj.weight", 2, 0, 1 << 16},
+    {FIELD(codec.latent), WAV "pre_conv.weight", 3, 0, 1 << 16},
+    {FIELD(codec.decoder_dim), WAV "dac.entry.weight", 3, 0, 1 << 16},
+    {FIELD(codec.transformer.width), WAV "tfm.in_proj.weight", 2, 0, 1 << 16},
+    {FIELD(codec.transformer.ffn), WAV "tfm.blk.0.ffn_gate.weight", 2, 0, 1 << 16},
+    {FIELD(codec.transformer.head), WAV "tfm.blk.0.attn_q.weight", 2, 0, 1 << 14}, /* of all heads, to be divided */
 };
 
 #define ENCODER(name) "encoder_config." name, {C "encoder." name}

@@ -155,7 +155,13 @@ static parley_status classify_rest(const pl_container *c, const char *where, pl_
     if (speaker || pl_container_find(c, "a.conv1d.0.weight"))
         kind->parts |= PL_PART(TTS_SPEAKER);
     kind->half = PL_REST_HALF;
-    return pl_file_width(c, where, widths, COUNT(widths), kind, error);
+    PL_TRY(pl_file_width(c, where, widths, COUNT(widths), kind, error));
+    int64_t other = kind->width;
+    if (!pl_gguf_int(c, widths[1], &other, &status, error))
+        PL_TRY(status);
+    if (other == kind->width)
+        return PARLEY_OK;
+    return pl_fail(error, PARLEY_FORMAT, "%s: '%s' is %lld, but '%s' %lld", where, widths[0], (long long)kind->width, widths[1], (long long)other);
 }
 
 static parley_status classify(const parley_allocator *allocator, const pl_container *c, const char *where, pl_file_kind *kind, parley_error *error)
