@@ -25,7 +25,8 @@ static parley_status begin(reader *r, asr_part part, const char *file)
 {
     const asr_container *c = r->files->part[part];
     bool hf = c->dialect == ASR_HF;
-    r->values = (pl_values){.arena = &r->files->arena, .dialect = (unsigned)c->dialect, .where = r->where, .error = r->error};
+    r->values = (pl_values){
+        .arena = &r->files->arena, .dialect = (unsigned)c->dialect, .last = c->dialect == ASR_LLAMA, .where = r->where, .error = r->error};
     pl_source_describe(c->source, hf ? file : c->container.file, r->where, sizeof r->where);
     if (hf)
         PL_TRY(pl_model_json(c->source, "", file, &r->json, r->error));

@@ -23,7 +23,8 @@ static parley_status begin(reader *r, tts_part part, tts_part next, const char *
     const tts_container *c = r->files->part[part], *second = r->files->part[next];
     char path[64];
     r->json = NULL;
-    r->values = (pl_values){.arena = &r->files->arena, .dialect = (unsigned)c->dialect, .where = r->where, .error = r->error};
+    r->values = (pl_values){
+        .arena = &r->files->arena, .dialect = (unsigned)c->dialect, .last = c->dialect == TTS_LLAMA, .where = r->where, .error = r->error};
     if (c->dialect == TTS_HF) {
         snprintf(path, sizeof path, "%s%s", c->folder, file);
         pl_source_describe(c->source, path, r->where, sizeof r->where);
