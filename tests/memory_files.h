@@ -92,4 +92,35 @@ static inline size_t replace(memory_model *m, const char *name, const char *from
     return count;
 }
 
+/* Where the bytes begin in the file; its size when they are not there. */
+static inline size_t find_bytes(const memory_model *m, const char *name, const void *bytes, size_t n)
+{
+    const parley_memory_file *file = &m->files[find_file(m, name)];
+    for (size_t at = 0; at + n <= file->size; at++)
+        if (memcmp((const char *)file->data + at, bytes, n) == 0)
+            return at;
+    return file->size;
+}
+
+/* Writes `count` little-endian bytes of a number `behind` the end of a name in a GGUF file: 4 behind a key is its value, 12 behind a tensor's name
+ * its second size. False when the name is not there. */
+static inline bool put_behind(memory_model *m, const char *file, const char *name, size_t behind, unsigned long long number, int count)
+{
+    char text[128], *data;
+    size_t n = strlen(name);
+    if (n + 8 > sizeof text)
+        return false;
+    memset(text, 0, 8);
+    text[0] = (char)n;
+    memcpy(text + 8, name, n);
+    const parley_memory_file *f = &m->files[find_file(m, file)];
+    size_t at = find_bytes(m, file, text, n + 8) + n + 8 + behind;
+    if (at + (size_t)count > f->size)
+        return false;
+    memcpy(&data, &f->data, sizeof data);
+    for (int i = 0; i < count; i++)
+        data[at + (size_t)i] = (char)(number >> (8 * i));
+    return true;
+}
+
 #endif

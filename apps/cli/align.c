@@ -39,6 +39,7 @@ static const cli_option rows[] = {
      FIELD(model.model),
      .value = "ALIGNER",
      .help = "a forced aligner: directory, GGUF file or folder of GGUF files; needed"},
+    CLI_ROW_MODEL2(align_fields, model),
     TEXT("--text", text, "TEXT", "what is said"),
     TEXT("--text-file", text_file, "FILE", "the same from a file, - is standard input"),
     TEXT("--units", units, "FILE", "what is said, cut into units already: one a line"),

@@ -18,6 +18,7 @@ typedef struct bench_fields {
 
 static const cli_option rows[] = {
     CLI_ROW_MODEL(bench_fields, model),
+    CLI_ROW_MODEL2(bench_fields, model),
     CLI_ROW_CODEC(bench_fields, model),
     WHOLE("--runs", runs, 1, 1000, "measurements of each stage, the median is shown; default 5"),
     WHOLE("--prompt", prompt, 1, 1000000, "positions of the prefill; default 107"),

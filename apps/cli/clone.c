@@ -252,12 +252,17 @@ static parley_status clone_sound(const cli_clone_request *r, const parley_audio 
     parley_info *info = NULL;
     cli_buffer path = {0};
     CLI_TRY(cli_open_options(r->model, PARLEY_PARTS_CLONE, &options, error));
-    parley_status status = cli_model_path(r->model->model.value, &path, error);
+    parley_status status = cli_model_path(r->model, &path, error);
     if (status == PARLEY_OK)
         status = parley_inspect(path.data, &options, &info, error);
     if (status == PARLEY_OK && !info->has_speaker_encoder)
         status = cli_fail(error, PARLEY_ARGUMENT, "\"%.200s\" (%.60s) has no speaker encoder; cloning needs a Base model", path.data,
                           info->model_type[0] ? info->model_type : info->family);
+    if (status == PARLEY_OK && r->codes && !info->has_codec_encoder)
+        status = cli_fail(error, PARLEY_MISSING,
+                          "\"%.200s\" has no codec encoder, which in-context cloning needs: name a codec that has one with --codec, or clone by the "
+                          "voice vector alone, without a transcript",
+                          path.data);
     if (status == PARLEY_OK)
         status = cached_or_encoded(r, audio, path.data, info, clone, error);
     parley_info_free(info);

@@ -30,6 +30,7 @@ static const char *const wav_formats[] = {"s16", "f32", NULL};
 
 static const cli_option decode_rows[] = {
     CLI_ROW_MODEL(decode_fields, model),
+    CLI_ROW_MODEL2(decode_fields, model),
     {.name = "--ref-codes", .kind = CLI_TEXT, FIELD(ref_codes), .value = "FILE", .help = "codes to decode in front, whose sound is cut off"},
     {.name = "--schedule",
      .kind = CLI_CHOICE,

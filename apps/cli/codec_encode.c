@@ -20,6 +20,7 @@ typedef struct encode_fields {
 
 static const cli_option rows[] = {
     CLI_ROW_MODEL(encode_fields, model),
+    CLI_ROW_MODEL2(encode_fields, model),
     CLI_ROWS_SOUND(encode_fields, sound),
     {.name = "--snr", .kind = CLI_FLAG, FIELD(snr), .help = "decodes the codes again and prints the signal-to-noise ratio"},
     CLI_ROW_THREADS(encode_fields, model),

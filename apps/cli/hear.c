@@ -291,6 +291,7 @@ static parley_status open_models(hearing *h, parley_error *error)
     double load;
     fields.model = f->aligner;
     CLI_TRY(cli_unit_rules_open(&f->cutting, &h->cutting, error));
+    fields.model2 = (cli_text){false, NULL};
     CLI_TRY(hear_open_aligner(&fields, &h->aligner, &load, error));
     h->load += load;
     return PARLEY_OK;

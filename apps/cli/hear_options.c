@@ -31,6 +31,7 @@ static const cli_option rows[] = {
      FIELD(model.model),
      .value = "MODEL",
      .help = "a model that hears: directory, GGUF file or folder of GGUF files; needed"},
+    CLI_ROW_MODEL2(hear_fields, model),
     TEXT("--language", language, "NAME", "language of the sound, English name or ISO code; default auto"),
     TEXT("--context", context, "TEXT", "names, topic or earlier text that help to hear"),
     TEXT("--context-file", context_file, "FILE", "the same from a file"),

@@ -11,6 +11,7 @@ typedef struct info_fields {
 
 static const cli_option rows[] = {
     CLI_ROW_MODEL(info_fields, model),
+    CLI_ROW_MODEL2(info_fields, model),
     CLI_ROW_CODEC(info_fields, model),
     {.name = "--json", .kind = CLI_FLAG, .offset = offsetof(info_fields, json), .help = "JSON in place of the table"},
     {.name = "--check",
@@ -58,6 +59,9 @@ static const fact facts[] = {
     FACT(FACT_BOOL, has_predictor, "code predictor"),
     FACT(FACT_BOOL, has_speaker_encoder, "speaker encoder"),
     FACT(FACT_BOOL, has_codec, "codec"),
+    FACT(FACT_BOOL, has_codec_encoder, "codec encoder"),
+    FACT(FACT_BOOL, has_audio_encoder, "audio encoder"),
+    FACT(FACT_BOOL, has_text_decoder, "text decoder"),
     FACT(FACT_BOOL, has_tokenizer, "tokenizer"),
     FACT(FACT_COUNT, parameters, "parameters"),
     FACT(FACT_INT, talker_width, "talker width"),
@@ -139,6 +143,35 @@ static void add_fact(const parley_info *info, const fact *f, cli_json *json)
 
 enum { COLUMN = 26 };
 
+/* What a whole model of the kind may have and this one has not. */
+static void append_lacking(const parley_info *info, cli_buffer *out)
+{
+    const bool speaks = info->has_talker || info->has_predictor, hears = info->has_audio_encoder || info->has_text_decoder;
+    const struct {
+        bool asked, there;
+        const char *name;
+    } parts[] = {
+        {speaks, info->has_talker, "talker"},
+        {speaks, info->has_predictor, "code predictor"},
+        {speaks, info->has_speaker_encoder, "speaker encoder"},
+        {speaks, info->n_speakers > 0, "preset speakers"},
+        {speaks, info->has_codec, "codec"},
+        {speaks || info->has_codec, info->has_codec_encoder, "codec encoder"},
+        {hears, info->has_audio_encoder, "audio encoder"},
+        {hears, info->has_text_decoder, "text decoder"},
+        {speaks || hears, info->has_tokenizer, "tokenizer"},
+    };
+    const char *between = "";
+    for (size_t i = 0; i < CLI_COUNT(parts); i++) {
+        if (!parts[i].asked || parts[i].there)
+            continue;
+        cli_appendf(out, "%-*s%s%s", *between ? 0 : COLUMN, *between ? "" : "not there", between, parts[i].name);
+        between = ", ";
+    }
+    if (*between)
+        cli_append_text(out, "\n");
+}
+
 static void append_table(const parley_info *info, cli_buffer *out)
 {
     for (size_t i = 0; i < CLI_COUNT(facts); i++) {
@@ -149,6 +182,7 @@ static void append_table(const parley_info *info, cli_buffer *out)
         out->failed = out->failed || value.failed;
         cli_buffer_free(&value);
     }
+    append_lacking(info, out);
     for (size_t i = 0; i < info->n_types; i++) {
         cli_appendf(out, "%-*s%s: %llu tensors, ", COLUMN, i ? "" : "weights", info->types[i].type, (unsigned long long)info->types[i].tensors);
         append_bytes(out, info->types[i].bytes);
@@ -294,9 +328,11 @@ parley_status cli_info(int argc, char **argv, parley_error *error)
         return cli_print_help(&command, error);
     if (arguments.count && fields.model.model.given)
         return cli_fail(error, PARLEY_ARGUMENT, "MODEL and -m exclude each other");
+    if (arguments.count)
+        fields.model.model = (cli_text){true, arguments.values[0]};
     CLI_TRY(cli_open_options(&fields.model, PARLEY_PARTS_ALL, &options, error));
     cli_buffer path = {0};
-    parley_status status = cli_model_path(arguments.count ? arguments.values[0] : fields.model.model.value, &path, error);
+    parley_status status = cli_model_path(&fields.model, &path, error);
     if (status == PARLEY_OK && fields.check.given)
         status = check(path.data, &options, fields.json.given, error);
     else if (status == PARLEY_OK)

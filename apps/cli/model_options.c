@@ -13,6 +13,7 @@ parley_status cli_open_options(const cli_model_fields *fields, parley_parts part
 {
     parley_open_options_init(options);
     options->codec_path = fields->codec.value;
+    options->second_path = fields->model2.value;
     options->parts = parts;
     options->logger = &cli_logger;
     if (fields->threads.given)
@@ -24,11 +25,13 @@ parley_status cli_open_options(const cli_model_fields *fields, parley_parts part
     return PARLEY_OK;
 }
 
-parley_status cli_model_path(const char *path, cli_buffer *buffer, parley_error *error)
+parley_status cli_model_path(const cli_model_fields *fields, cli_buffer *buffer, parley_error *error)
 {
-    if (!path)
+    if (!fields->model.value && fields->model2.given)
+        return cli_fail(error, PARLEY_ARGUMENT, "-m2 \"%.300s\" needs -m: they are the two files of one model", fields->model2.value);
+    if (!fields->model.value)
         return cli_default_model(buffer, error);
-    cli_append_text(buffer, path);
+    cli_append_text(buffer, fields->model.value);
     return buffer->failed ? cli_fail_memory(error) : PARLEY_OK;
 }
 
@@ -38,9 +41,11 @@ parley_status cli_open_model(const cli_model_fields *fields, parley_parts parts,
     CLI_TRY(cli_open_options(fields, parts, &options, error));
     cli_buffer path = {0};
     double start = cli_seconds();
-    parley_status status = cli_model_path(fields->model.value, &path, error);
+    parley_status status = cli_model_path(fields, &path, error);
     if (status == PARLEY_OK)
         status = cli_input_model(path.data, error);
+    if (status == PARLEY_OK && fields->model2.given)
+        status = cli_input_model(fields->model2.value, error);
     if (status == PARLEY_OK && options.codec_path)
         status = cli_input_model(options.codec_path, error);
     if (status == PARLEY_OK)

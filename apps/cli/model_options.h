@@ -5,7 +5,7 @@
 #include "options.h"
 
 typedef struct cli_model_fields {
-    cli_text model, codec;
+    cli_text model, model2, codec;
     cli_int threads, cpu, splitter;
 } cli_model_fields;
 
@@ -20,6 +20,11 @@ extern const char *const cli_kv_choices[]; /* of parley_kv */
     {                                                                                                                 \
         .name = "--model", .letter = 'm', .kind = CLI_TEXT, .offset = offsetof(type, fields.model), .value = "MODEL", \
         .help = "directory, GGUF file or folder of GGUF files; default: the one that comes with parley"               \
+    }
+#define CLI_ROW_MODEL2(type, fields)                                                                                    \
+    {                                                                                                                   \
+        .name = "--model2", .alias = "-m2", .kind = CLI_TEXT, .offset = offsetof(type, fields.model2), .value = "FILE", \
+        .help = "the other file of a model in two (text model, mmproj); default: sought beside"                         \
     }
 #define CLI_ROW_CODEC(type, fields)                                                                   \
     {                                                                                                 \
@@ -45,8 +50,8 @@ extern const char *const cli_kv_choices[]; /* of parley_kv */
 /* Fills the library's options from the fields. */
 parley_status cli_open_options(const cli_model_fields *fields, parley_parts parts, parley_open_options *options, parley_error *error);
 
-/* `path`, or the default model where it is NULL. */
-parley_status cli_model_path(const char *path, cli_buffer *buffer, parley_error *error);
+/* The path of -m, or the default model where there is none. ARGUMENT: -m2 without -m. */
+parley_status cli_model_path(const cli_model_fields *fields, cli_buffer *buffer, parley_error *error);
 
 /* Opens the model; `*seconds` (may be NULL) is how long that took. */
 parley_status cli_open_model(const cli_model_fields *fields, parley_parts parts, parley_model **model, double *seconds, parley_error *error);

@@ -122,6 +122,16 @@ static const cli_option *find_letter(const cli_command *command, char letter)
     return NULL;
 }
 
+/* A short form of more than a letter: the word as it stands. */
+static const cli_option *find_alias(const cli_command *command, const char *word)
+{
+    for (size_t i = 0; i < command->n_options; i++) {
+        if (command->options[i].alias && !strcmp(command->options[i].alias, word))
+            return &command->options[i];
+    }
+    return NULL;
+}
+
 /* The list is longer than an error's text, so this message is printed here. */
 static parley_status fail_unknown(const cli_command *command, const char *argument, parley_error *error)
 {
@@ -145,7 +155,7 @@ static bool looks_like_option(const cli_command *command, const char *word)
         return true;
     if (word[0] == '-' && word[1] == '-')
         return find_long(command, word, strcspn(word, "=")) != NULL;
-    return word[0] == '-' && word[1] && !word[2] && find_letter(command, word[1]);
+    return word[0] == '-' && word[1] && (word[2] ? find_alias(command, word) : find_letter(command, word[1])) != NULL;
 }
 
 /* One option at argv[*at] and its value; *at ends on the last word taken. */
@@ -153,8 +163,10 @@ static parley_status parse_option(const cli_command *command, int argc, char **a
 {
     const char *word = argv[*at], *value = NULL;
     bool is_long = word[1] == '-';
-    size_t length = is_long ? strcspn(word, "=") : 2;
-    const cli_option *option = is_long ? find_long(command, word, length) : find_letter(command, word[1]);
+    const cli_option *option = find_alias(command, word);
+    size_t length = option ? strlen(word) : is_long ? strcspn(word, "=") : 2;
+    if (!option)
+        option = is_long ? find_long(command, word, length) : find_letter(command, word[1]);
     if (!option)
         return fail_unknown(command, word, error);
     if (word[length])
@@ -209,6 +221,8 @@ static void help_option(const cli_option *option, cli_buffer *text)
     size_t start = text->size;
     if (option->letter)
         cli_appendf(text, "  -%c, %s", option->letter, option->name);
+    else if (option->alias)
+        cli_appendf(text, "  %s, %s", option->alias, option->name);
     else
         cli_appendf(text, "      %s", option->name);
     if (option->kind == CLI_CHOICE) {

@@ -28,8 +28,9 @@ typedef struct cli_real {
 typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_INT, CLI_SEED, CLI_REAL, CLI_CHOICE } cli_kind;
 
 typedef struct cli_option {
-    const char *name; /* "--voice" */
-    char letter;      /* 'm' for "-m", 0: none */
+    const char *name;  /* "--voice" */
+    char letter;       /* 'm' for "-m", 0: none */
+    const char *alias; /* a whole word with one dash, such as "-m2"; NULL: none */
     cli_kind kind;
     size_t offset;              /* of the field, a struct of the kind above */
     const char *value;          /* what --help calls the value */

@@ -39,6 +39,7 @@ static const char *const wav_formats[] = {"s16", "f32", NULL};
 
 static const cli_option rows[] = {
     CLI_ROW_MODEL(say_fields, model),
+    CLI_ROW_MODEL2(say_fields, model),
     CLI_ROW_CODEC(say_fields, model),
     TEXT("--voice", voice, "NAME", "speaker of the model, voice file, name of a voice, or none; default: the model's first speaker"),
     CLI_ROW_VOICES(say_fields, voices),

@@ -13,6 +13,7 @@ typedef struct tokenize_fields {
 
 static const cli_option rows[] = {
     CLI_ROW_MODEL(tokenize_fields, model),
+    CLI_ROW_MODEL2(tokenize_fields, model),
     {.name = "--special-tokens",
      .kind = CLI_FLAG,
      .offset = offsetof(tokenize_fields, special_tokens),

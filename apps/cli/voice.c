@@ -77,6 +77,7 @@ typedef struct vector_fields {
 
 static const cli_option vector_rows[] = {
     CLI_ROW_MODEL(vector_fields, model),
+    CLI_ROW_MODEL2(vector_fields, model),
     CLI_ROWS_SOUND(vector_fields, sound),
     CLI_ROW_THREADS(vector_fields, model),
     CLI_ROW_CPU(vector_fields, model),
@@ -186,6 +187,7 @@ typedef struct make_fields {
 
 static const cli_option make_rows[] = {
     CLI_ROW_MODEL(make_fields, model),
+    CLI_ROW_MODEL2(make_fields, model),
     CLI_ROW_CODEC(make_fields, model),
     {.name = "--text",
      .kind = CLI_TEXT,

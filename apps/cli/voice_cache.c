@@ -48,6 +48,8 @@ parley_status cli_voice_cache_key(const cli_voice_source *source, char key[PARLE
     cli_appendf(&text, "parley %s\nsound %s\nmodel %s %s\nlevel %s\nsilence %zu\ncodes %d\n", parley_version(), sound, source->info->identity,
                 source->info->codec_identity, model->cpu.given ? cli_cpu_choices[model->cpu.value] : "best", source->silence, (int)source->codes);
     parley_status status = stamp_model(source->model_path, &text, error);
+    if (status == PARLEY_OK && model->model2.given)
+        status = stamp_model(model->model2.value, &text, error);
     if (status == PARLEY_OK && model->codec.given)
         status = stamp_model(model->codec.value, &text, error);
     if (status == PARLEY_OK && text.failed)

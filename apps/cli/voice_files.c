@@ -191,6 +191,7 @@ typedef struct import_fields {
 
 static const cli_option import_rows[] = {
     CLI_ROW_MODEL(import_fields, model),
+    CLI_ROW_MODEL2(import_fields, model),
     CLI_ROW_CODEC(import_fields, model),
     {.name = "--text", .kind = CLI_TEXT, .offset = offsetof(import_fields, text), .value = "TEXT", .help = "what the recording says; with codes"},
     {.name = "--text-file", .kind = CLI_TEXT, .offset = offsetof(import_fields, text_file), .value = "FILE", .help = "the same from a file"},

@@ -129,6 +129,7 @@ typedef enum parley_parts {
 typedef struct parley_open_options {
     size_t size;                       /* sizeof(parley_open_options) */
     const char *codec_path;            /* codec to use (directory or GGUF file); NULL: the one that lies with the model */
+    const char *second_path;           /* the other file of a model in two (text model and mmproj file of llama.cpp); NULL: it is sought beside */
     parley_parts parts;                /* default PARLEY_PARTS_ALL */
     parley_cpu cpu;                    /* highest processor level to use; a level that the processor lacks is PARLEY_DEVICE */
     int32_t threads;                   /* threads that compute, the caller's included, 1 to 256; default: one a core, at most 8 */
@@ -142,8 +143,9 @@ typedef struct parley_model parley_model;
 /* Fills in the defaults. */
 PARLEY_API void parley_open_options_init(parley_open_options *options);
 
-/* Opens a model: a directory with config.json (safetensors), a GGUF file, or a folder of GGUF files. The files stay mapped until
- * parley_model_close() and must not change meanwhile. Errors: IO, FORMAT, MISSING, SHAPE, UNSUPPORTED, FAMILY, MEMORY, DEVICE, ARGUMENT. */
+/* Opens a model: a directory with config.json (safetensors), a GGUF file, or a folder of GGUF files. Of a model in two files either may be named, or
+ * both, in any order. The files stay mapped until parley_model_close() and must not change meanwhile. Errors: IO, FORMAT, MISSING, SHAPE,
+ * UNSUPPORTED, FAMILY, MEMORY, DEVICE, ARGUMENT. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_model_open(const char *path, const parley_open_options *options, parley_model **model,
                                                            parley_error *error);
 
@@ -154,7 +156,7 @@ typedef struct parley_memory_file {
     size_t size;
 } parley_memory_file;
 
-/* The same from files in memory, which must stay until the model is closed. options->codec_path must be NULL. */
+/* The same from files in memory, which must stay until the model is closed. codec_path and second_path must be NULL. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_model_open_memory(const parley_memory_file *files, size_t count, const parley_open_options *options,
                                                                   parley_model **model, parley_error *error);
 
@@ -179,12 +181,13 @@ typedef struct parley_type_use {
 typedef struct parley_info {
     size_t size;
     const char *family;         /* "qwen3_tts" */
-    const char *dialect;        /* "hf", "qwentts", "qts"; several joined by "+" */
+    const char *dialect;        /* "hf", "qwentts", "qts", "transcribe", "llama"; several joined by "+" */
     const char *model_type;     /* "base", "custom_voice", "voice_design"; "recogniser", "aligner"; "" */
     const char *model_size;     /* "0b6", "1b7", "" */
     const char *identity;       /* what voices depend on: type, size, length of vectors, groups and size of codebooks, as one word */
     const char *codec_identity; /* fingerprint of the codec's codebooks, on which codes depend (docs/VOICES.md): 64 hexadecimal digits */
     bool has_talker, has_predictor, has_speaker_encoder, has_codec, has_tokenizer;
+    bool has_codec_encoder;                   /* without it no recording can become codes */
     bool has_audio_encoder, has_text_decoder; /* of models that hear */
     const char *const *languages;             /* as --language takes them, dialects left out; "auto" is always possible and not listed */
     size_t n_languages;

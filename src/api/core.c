@@ -45,13 +45,18 @@ static parley_status missing_argument(const char *name, parley_error *error)
     return pl_fail(error, PARLEY_ARGUMENT, "%s is NULL", name);
 }
 
+static pl_location located(const char *path, const parley_open_options *options)
+{
+    return (pl_location){.path = path, .second_path = options->second_path, .codec_path = options->codec_path, .parts = options->parts};
+}
+
 parley_status parley_model_open(const char *path, const parley_open_options *options, parley_model **model, parley_error *error)
 {
     parley_open_options o;
     if (!path || !model)
         return missing_argument(!path ? "path" : "model", error);
     PL_TRY(complete(options, &o, error));
-    pl_location location = {.path = path, .codec_path = o.codec_path, .parts = o.parts};
+    pl_location location = located(path, &o);
     return pl_model_open(&location, &o, model, error);
 }
 
@@ -62,8 +67,9 @@ parley_status parley_model_open_memory(const parley_memory_file *files, size_t c
     if (!files || !count || !model)
         return missing_argument(!model ? "model" : "files", error);
     PL_TRY(complete(options, &o, error));
-    if (o.codec_path)
-        return pl_fail(error, PARLEY_ARGUMENT, "codec_path is set, expected NULL: with files in memory the codec is one of them");
+    if (o.codec_path || o.second_path)
+        return pl_fail(error, PARLEY_ARGUMENT, "%s_path is set, expected NULL: with files in memory it is one of them",
+                       o.codec_path ? "codec" : "second");
     pl_location location = {.memory = files, .n_memory = count, .parts = o.parts};
     return pl_model_open(&location, &o, model, error);
 }
@@ -84,7 +90,7 @@ parley_status parley_inspect(const char *path, const parley_open_options *option
     if (!path || !info)
         return missing_argument(!path ? "path" : "info", error);
     PL_TRY(complete(options, &o, error));
-    pl_location location = {.path = path, .codec_path = o.codec_path, .parts = o.parts};
+    pl_location location = located(path, &o);
     return pl_model_inspect(&location, &o, info, error);
 }
 
@@ -95,7 +101,7 @@ parley_status parley_check(const char *path, const parley_open_options *options,
     if (!path || !report || !faults)
         return missing_argument(!path ? "path" : !report ? "report" : "faults", error);
     PL_TRY(complete(options, &o, error));
-    pl_location location = {.path = path, .codec_path = o.codec_path, .parts = o.parts};
+    pl_location location = located(path, &o);
     return pl_model_check(&location, &o, report, context, faults, error);
 }
 

@@ -2,26 +2,30 @@
 
 #include "base/cpu.h"
 
-static parley_status open_source(const parley_allocator *allocator, const pl_location *location, pl_source **source, parley_error *error)
-{
-    if (location->path)
-        return pl_source_open(allocator, location->path, source, error);
-    return pl_source_open_memory(allocator, location->memory, location->n_memory, source, error);
-}
-
-/* The family that recognises the files; where none does, the first one's reader says what is wrong with them. */
-static parley_status find_family(const parley_allocator *allocator, const pl_location *location, const pl_family **family, parley_error *error)
+/* The family that recognises the files; NULL when none does. */
+static parley_status recognise(const parley_allocator *allocator, const pl_location *location, const char *path, const pl_family **family,
+                               parley_error *error)
 {
     pl_source *source;
-    PL_TRY(open_source(allocator, location, &source, error));
+    PL_TRY(path ? pl_source_open(allocator, path, &source, error)
+                : pl_source_open_memory(allocator, location->memory, location->n_memory, &source, error));
     const pl_family *const *families = pl_families();
-    *family = families[0];
-    for (size_t i = 0; families[i]; i++)
-        if (families[i]->probe(allocator, source)) {
+    *family = NULL;
+    for (size_t i = 0; families[i] && !*family; i++)
+        if (families[i]->probe(allocator, source))
             *family = families[i];
-            break;
-        }
     pl_source_close(source);
+    return PARLEY_OK;
+}
+
+/* Where none recognises them, the first one's reader says what is wrong with the files. */
+static parley_status find_family(const parley_allocator *allocator, const pl_location *location, const pl_family **family, parley_error *error)
+{
+    PL_TRY(recognise(allocator, location, location->path, family, error));
+    if (!*family && location->second_path)
+        PL_TRY(recognise(allocator, location, location->second_path, family, error));
+    if (!*family)
+        *family = pl_families()[0];
     return PARLEY_OK;
 }
 

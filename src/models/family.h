@@ -26,7 +26,7 @@ typedef struct pl_location {
     const char *path; /* or NULL: in memory */
     const parley_memory_file *memory;
     size_t n_memory;
-    const char *codec_path;
+    const char *second_path, *codec_path; /* or NULL */
     parley_parts parts;
 } pl_location;
 

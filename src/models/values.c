@@ -177,6 +177,14 @@ static parley_status store(const pl_values *from, const pl_value_row *row, const
     return PARLEY_OK;
 }
 
+static const char *name_of(const pl_values *from, const pl_value_row *row)
+{
+    size_t k = 0;
+    while (from->last && k + 1 < sizeof row->keys / sizeof *row->keys && row->keys[k + 1])
+        k++;
+    return from->json ? row->json : row->keys[k];
+}
+
 parley_status pl_values_read(const pl_values *from, const pl_value_row *rows, size_t count, void *target)
 {
     for (size_t i = 0; i < count; i++) {
@@ -187,7 +195,7 @@ parley_status pl_values_read(const pl_values *from, const pl_value_row *rows, si
         if (value.name)
             PL_TRY(store(from, &rows[i], &value, target));
         else if (rows[i].need & (1u << from->dialect))
-            return pl_fail(from->error, PARLEY_MISSING, "%s: '%s' is not there", from->where, from->json ? rows[i].json : rows[i].keys[0]);
+            return pl_fail(from->error, PARLEY_MISSING, "%s: '%s' is not there", from->where, name_of(from, &rows[i]));
     }
     return PARLEY_OK;
 }

@@ -32,6 +32,7 @@ typedef struct pl_values {
     const cJSON *json;
     const pl_container *places[2];
     const char *where; /* for messages */
+    bool last;         /* the dialect's own key is the last of a row: messages name it */
     parley_error *error;
 } pl_values;
 

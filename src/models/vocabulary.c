@@ -49,6 +49,7 @@ typedef struct arrays {
     pl_arena *arena;
     parley_error *error;
     pl_gguf_vocabulary written;
+    size_t most;          /* tokens to take, 0: all */
     int64_t *types;       /* NULL: none are given */
     size_t first_control; /* of a control token; the number of tokens when there is none */
     pl_vocabulary vocabulary;
@@ -139,6 +140,15 @@ static parley_status part_tokens(arrays *a, pl_span *tokens)
     return PARLEY_OK;
 }
 
+static parley_status cut(arrays *a)
+{
+    size_t *count = &a->vocabulary.n_tokens;
+    if (a->most > *count)
+        return pl_fail(a->error, PARLEY_FORMAT, "%s: there are %zu tokens, at least %zu are expected", a->where, *count, a->most);
+    *count = a->most ? a->most : *count;
+    return PARLEY_OK;
+}
+
 static parley_status read_arrays(arrays *a)
 {
     pl_vocabulary *v = &a->vocabulary;
@@ -149,6 +159,7 @@ static parley_status read_arrays(arrays *a)
         return pl_fail(a->error, PARLEY_FORMAT, "%s: %zu tokens, at most %d are expected", a->where, v->n_tokens, 1 << 24);
     PL_TRY(spans(a, "tokenizer.ggml.merges", &merges, &v->n_merges));
     PL_TRY(read_types(a));
+    PL_TRY(cut(a));
     v->tokens = tokens;
     v->merges = merges;
     v->repair_merges = a->written == PL_GGUF_LOST_MERGES;
@@ -156,13 +167,13 @@ static parley_status read_arrays(arrays *a)
 }
 
 parley_status pl_model_tokenizer_gguf(const parley_allocator *allocator, pl_source *source, const pl_container *container, pl_gguf_vocabulary written,
-                                      pl_tokenizer **tokenizer, parley_error *error)
+                                      size_t most, pl_tokenizer **tokenizer, parley_error *error)
 {
     char where[PL_MODEL_WHERE];
     pl_arena arena;
     pl_source_describe(source, container->file, where, sizeof where);
     pl_arena_init(&arena, allocator, 65536);
-    arrays a = {.container = container, .where = where, .arena = &arena, .error = error, .written = written};
+    arrays a = {.container = container, .where = where, .arena = &arena, .error = error, .written = written, .most = most};
     parley_status status = read_arrays(&a);
     if (status == PARLEY_OK)
         status = located(source, container->file, pl_tokenizer_build(allocator, &a.vocabulary, tokenizer, error), error);

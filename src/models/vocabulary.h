@@ -12,12 +12,14 @@ parley_status pl_model_tokenizer_files(const parley_allocator *allocator, pl_sou
 
 /* How the converter of a GGUF file wrote the vocabulary. */
 typedef enum pl_gguf_vocabulary {
-    PL_GGUF_LOST_MERGES, /* merges that begin with '#' are lost: put back; added tokens have types of their own */
-    PL_GGUF_ADDED_BEHIND /* merges are whole; from the first control token on all are added tokens, whatever their type, or fillers <|unused_N|> */
+    PL_GGUF_LOST_MERGES,  /* merges that begin with '#' are lost: put back; added tokens have types of their own */
+    PL_GGUF_ADDED_BEHIND, /* merges are whole; from the first control token on all are added tokens, whatever their type, or fillers <|unused_N|> */
+    PL_GGUF_TYPED         /* merges are whole; added tokens have types of their own */
 } pl_gguf_vocabulary;
 
-/* The tokenizer.ggml arrays. MISSING, FORMAT, UNSUPPORTED (another model of tokenizer), MEMORY. */
+/* The tokenizer.ggml arrays, of which only the first `most` tokens are taken (0: all). MISSING, FORMAT, UNSUPPORTED (another model of tokenizer),
+ * MEMORY. */
 parley_status pl_model_tokenizer_gguf(const parley_allocator *allocator, pl_source *source, const pl_container *container, pl_gguf_vocabulary written,
-                                      pl_tokenizer **tokenizer, parley_error *error);
+                                      size_t most, pl_tokenizer **tokenizer, parley_error *error);
 
 #endif

@@ -15,6 +15,7 @@
 
 #define MODELS TEST_DATA "/models/"
 #define GGUF   TEST_DATA "/gguf_asr_a/asr-q8_0.gguf"
+#define LLAMA  TEST_DATA "/gguf_llama_asr_a"
 
 typedef struct loaded {
     asr_files files;
@@ -85,6 +86,8 @@ static const golden goldens[] = {
                                 414, 410, 411, 407, 408, 416, 417, 2,  406, 408, 11, 80, 418, 1,   1}},
     {GGUF, ASR_TRANSCRIBE, {0,   1,   64,  2,   2,   160, 96, 32, 96,  2,   4,  2, 32,  224, 451, 451,
                             416, 412, 413, 407, 408, 419, -1, 2,  408, 406, 30, 0, 451, 1,   0}},
+    {LLAMA, ASR_LLAMA, {0,   0,   64,  2,   2,   160, 96, 32, 96,  2,   4,  2, 32,  224, 451, 451,
+                        416, 412, 413, 407, 408, 419, -1, 2,  408, 406, 30, 0, 451, 2,   0}},
 };
 
 static void values_of(const loaded *l, int out[VALUES])
@@ -205,11 +208,11 @@ static double largest_difference(const pl_tensor *a, const pl_tensor *b, double 
     return worst;
 }
 
-/* Rounding to Q8_0 moves a value by half a step of its block, and its scale is half precision. */
+/* Rounding to Q8_0 moves a value by half a step of its block, and its scale is half precision; bfloat16 values may be below what F16 holds. */
 static void close_to(const pl_tensor *a, const pl_tensor *b)
 {
     double most, worst = largest_difference(a, b, &most);
-    assert_true(worst <= (b->type == PL_Q8_0 ? most * (0.51 / 127.0 + 1e-3) : 0.0));
+    assert_true(worst <= (b->type == PL_Q8_0 ? most * (0.51 / 127.0 + 1e-3) : b->type == PL_F16 ? 6e-8 : 0.0));
 }
 
 static void all_close(const void *a, const void *b, size_t size)
@@ -220,12 +223,11 @@ static void all_close(const void *a, const void *b, size_t size)
         close_to(&x[i], &y[i]);
 }
 
-static void test_gguf_equals_hf(void **state)
+static void equals_hf(const char *path)
 {
     loaded a, b;
-    (void)state;
     assert_int_equal(load(&(asr_open){.path = MODELS "asr_a"}, &a), PARLEY_OK);
-    assert_int_equal(load(&(asr_open){.path = GGUF}, &b), PARLEY_OK);
+    assert_int_equal(load(&(asr_open){.path = path}, &b), PARLEY_OK);
     const asr_tensors *x = &a.tensors, *y = &b.tensors;
     close_to(&x->token_embedding, &y->token_embedding);
     close_to(&x->norm, &y->norm);
@@ -239,6 +241,13 @@ static void test_gguf_equals_hf(void **state)
     pl_asr_tensor_drop(&a.files, &x->token_embedding);
     unload(&a);
     unload(&b);
+}
+
+static void test_gguf_equals_hf(void **state)
+{
+    (void)state;
+    equals_hf(GGUF);
+    equals_hf(LLAMA);
 }
 
 static void test_heads(void **state)
@@ -272,9 +281,9 @@ static void check_ids(const loaded *l, const char *text, const int32_t *ids, siz
 static void test_spellings(void **state)
 {
     static const int32_t ids[] = {407, 412, 416, 416, 413, 408, 419, 410, 415};
-    static const char *const paths[] = {MODELS "asr_a", GGUF};
+    static const char *const paths[] = {MODELS "asr_a", GGUF, LLAMA "/mmproj-bf16.gguf"};
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         loaded l;
         assert_int_equal(load(&(asr_open){.path = paths[i]}, &l), PARLEY_OK);
         check_ids(&l, "<|im_start|><|audio_start|><|audio_pad|><|audio_pad|><|audio_end|><|im_end|><asr_text><tool_call><non_speech>", ids, 9);
@@ -288,7 +297,7 @@ static void test_spellings(void **state)
 
 static void test_tokenizer_alone(void **state)
 {
-    static const char *const paths[] = {MODELS "asr_b", MODELS "align_a", GGUF};
+    static const char *const paths[] = {MODELS "asr_b", MODELS "align_a", GGUF, LLAMA, LLAMA "/mmproj-bf16.gguf"};
     (void)state;
     for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
         loaded l;
@@ -472,6 +481,85 @@ static void test_gguf_faults(void **state)
     }
 }
 
+#define V "qwen3vl."
+#define A "clip.audio."
+
+/* a: the text model, b: the mmproj file. */
+static const fault llama_faults[] = {
+    {"a", "qwen3vl", "qwen3vx", PARLEY_MISSING, "b: its text model is not there (a is 'qwen3vx')"},
+    {"a", "<asr_text>", "<xsr_text>", PARLEY_MISSING, "b: its text model is not there (a is 'qwen3vl')"},
+    {"b", "qwen3a", "qwen2a", PARLEY_MISSING, "a: its mmproj file is not there (b is 'clip' with the projector 'qwen2a')"},
+    {"b", A "projector_type", A "xrojector_type", PARLEY_MISSING, "(b is 'clip')"},
+    {"a", V "embedding_length", V "xmbedding_length", PARLEY_MISSING, "'qwen3vl.embedding_length' is not there (was to go with b)"},
+    {"b", A "projection_dim", A "xrojection_dim", PARLEY_MISSING, "'clip.audio.projection_dim' is not there (was to go with a)"},
+    {"a", V "block_count", V "xlock_count", PARLEY_MISSING, "block_count"},
+    {"a", V "rope.freq_base", V "rope.freq_xase", PARLEY_MISSING, "freq_base"},
+    {"a", V "n_deepstack_layers", V "n_xeepstack_layers", PARLEY_OK, ""},
+    {"b", A "embedding_length", A "xmbedding_length", PARLEY_MISSING, "'clip.audio.embedding_length' is not there"},
+    {"b", A "attention.head_count", A "attention.xead_count", PARLEY_MISSING, "head_count"},
+    {"b", A "num_mel_bins", A "num_xel_bins", PARLEY_MISSING, "num_mel_bins"},
+    {"b", "a.conv2d.1.weight", "a.conv2d.9.weight", PARLEY_MISSING, "a.conv2d.1.weight"},
+    {"b", "a.conv2d.2.bias", "a.conv2d.9.bias", PARLEY_MISSING, "a.conv2d.2.bias (missing, [32] is expected)"},
+    {"b", "a.position_embd", "a.xosition_embd", PARLEY_OK, ""},
+    {"b", "a.blk.1.ffn_up.weight", "a.blk.1.ffn_ux.weight", PARLEY_MISSING, "a.blk.1.ffn_up.weight (missing, [160, 64] is expected)"},
+    {"a", "token_embd.weight", "xoken_embd.weight", PARLEY_MISSING, "token_embd.weight"},
+    {"a", "blk.1.attn_output.weight", "blk.1.attn_xutput.weight", PARLEY_MISSING, "blk.1.attn_output.weight"},
+    {"a", T "eos_token_id", T "xos_token_id", PARLEY_MISSING, "'tokenizer.ggml.eos_token_id' is not there"},
+    {"a", "<|endoftext|>", "<|xndoftext|>", PARLEY_MISSING, "no token '<|endoftext|>'"},
+    {"a", "<|audio_pad|>", "<|xudio_pad|>", PARLEY_MISSING, "no token '<|audio_pad|>'"},
+    {"a", T "merges", T "xerges", PARLEY_MISSING, "'tokenizer.ggml.merges' is not there"},
+};
+
+static void add_llama(memory_model *m)
+{
+    assert_true(add_file(m, LLAMA "/model-bf16.gguf", "a") && add_file(m, LLAMA "/mmproj-bf16.gguf", "b"));
+}
+
+static void test_llama_faults(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof llama_faults / sizeof *llama_faults; i++) {
+        memory_model m = {0};
+        add_llama(&m);
+        check(&m, &llama_faults[i]);
+        free_model(&m);
+    }
+}
+
+/* A head of other rows than the table makes an aligner; one that differs is the head; none ties. */
+static void test_llama_heads(void **state)
+{
+    memory_model m = {0};
+    loaded l;
+    (void)state;
+    add_llama(&m);
+    const asr_open what = {.memory = m.files, .n_memory = 2};
+    assert_true(put_behind(&m, "a", "output.weight", 12, 163, 8));
+    assert_int_equal(load(&what, &l), PARLEY_MISSING);
+    assert_non_null(strstr(l.error.text, "no token '<timestamp>'"));
+    assert_true(replace(&m, "a", "<tool_call>", "<timestamp>") == 1);
+    assert_int_equal(load(&what, &l), PARLEY_OK);
+    assert_true(l.config.aligner && l.config.timestamp == 410 && l.config.timestamp_ms == 80 && l.config.n_end_ids == 2);
+    assert_int_equal(l.tensors.head.shape[0], 163);
+    unload(&l);
+    assert_true(put_behind(&m, "a", "output.weight", 12, 451, 8));
+    assert_int_equal(load(&what, &l), PARLEY_OK);
+    assert_true(!l.config.aligner && !l.config.tied && !l.tensors.head.data);
+    size_t at = (size_t)((const char *)l.tensors.token_embedding.data - (const char *)m.files[0].data);
+    unload(&l);
+    char *bytes;
+    memcpy(&bytes, &m.files[0].data, sizeof bytes);
+    bytes[at + 5] ^= 1;
+    assert_int_equal(load(&what, &l), PARLEY_OK);
+    assert_true(!l.config.tied && l.tensors.head.data);
+    unload(&l);
+    assert_true(put_behind(&m, "a", "output.weight", SIZE_MAX, 'x', 1)); /* the name's last letter */
+    assert_int_equal(load(&what, &l), PARLEY_OK);
+    assert_true(l.config.tied && !l.tensors.head.data);
+    unload(&l);
+    free_model(&m);
+}
+
 /* A stored head that differs is still the embedding when the configuration ties them; a copy is one whatever it says. */
 static void test_ties(void **state)
 {
@@ -551,7 +639,8 @@ static void test_families(void **state)
     assert_int_equal(load(&(asr_open){.path = MODELS "tts_a_base"}, &l), PARLEY_FAMILY);
     assert_non_null(strstr(l.error.text, "'qwen3_tts', qwen3_asr is expected"));
     assert_int_equal(load(&(asr_open){.path = TEST_DATA "/gguf_qts_a_base/model-bf16.gguf"}, &l), PARLEY_FAMILY);
-    assert_non_null(strstr(l.error.text, "'qwen3-tts', qwen3_asr is expected"));
+    assert_non_null(strstr(l.error.text, "'qwen3-tts', qwen3_asr"));
+    assert_true(probe(LLAMA) && probe(LLAMA "/mmproj-bf16.gguf") && !probe(TEST_DATA "/gguf_llama_tts_l/model-bf16.gguf"));
     assert_int_equal(load(&(asr_open){.path = TEST_DATA "/tts_text"}, &l), PARLEY_MISSING);
     assert_int_equal(load(&(asr_open){.path = TEST_DATA "/nowhere"}, &l), PARLEY_MISSING);
     assert_int_equal(load(&(asr_open){.path = MODELS "asr_a/model.safetensors"}, &l), PARLEY_FORMAT);
@@ -577,9 +666,9 @@ static void test_folders(void **state)
 /* Each allocation fails once: an error, and nothing is lost. */
 static void test_memory(void **state)
 {
-    static const char *const paths[] = {MODELS "align_a", GGUF};
+    static const char *const paths[] = {MODELS "align_a", GGUF, LLAMA "/model-bf16.gguf"};
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         parley_status status = PARLEY_MEMORY;
         for (size_t left = 0; status != PARLEY_OK; left++) {
             limit_allocator limit = {.limit = SIZE_MAX, .left = left};
@@ -598,11 +687,11 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_goldens),  cmocka_unit_test(test_languages),   cmocka_unit_test(test_gguf_equals_hf),
-        cmocka_unit_test(test_heads),    cmocka_unit_test(test_spellings),   cmocka_unit_test(test_tokenizer_alone),
-        cmocka_unit_test(test_faults),   cmocka_unit_test(test_gguf_faults), cmocka_unit_test(test_ties),
-        cmocka_unit_test(test_findings), cmocka_unit_test(test_families),    cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_goldens),  cmocka_unit_test(test_languages),    cmocka_unit_test(test_gguf_equals_hf),
+        cmocka_unit_test(test_heads),    cmocka_unit_test(test_spellings),    cmocka_unit_test(test_tokenizer_alone),
+        cmocka_unit_test(test_faults),   cmocka_unit_test(test_gguf_faults),  cmocka_unit_test(test_ties),
+        cmocka_unit_test(test_findings), cmocka_unit_test(test_families),     cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_llama_faults), cmocka_unit_test(test_llama_heads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

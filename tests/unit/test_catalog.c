@@ -16,12 +16,13 @@
 #define MODELS  TEST_DATA "/models/"
 #define QWENTTS TEST_DATA "/gguf_qwentts_a_custom/"
 #define QTS     TEST_DATA "/gguf_qts_a_base/model-bf16.gguf"
+#define LLAMA   TEST_DATA "/gguf_llama_tts_a_base"
 
 /* ------------------------------------------------------------------ golden models */
 
 typedef struct golden {
     const char *path, *codec;
-    const char *parts; /* dialect of each part, '-' where there is none: h, w, t */
+    const char *parts; /* dialect of each part, '-' where there is none: h, w, t, l */
     const char *type, *size;
     int width, layers, heads, kv, ffn, predictor, predictor_layers, projection, groups, book, languages, speakers, xvector, tokens, row;
 } golden;
@@ -38,11 +39,12 @@ static const golden goldens[] = {
     {QWENTTS "talker-q8_0.gguf", MODELS "tts_a_custom", "ww-hw", "custom_voice", "0b6", 32, 3, 6, 3, 160, 32, 2, 0, 16, 64, 12, 5, 0, 533, 8},
     {QTS, MODELS "tts_a_base/speech_tokenizer", "tttht", "base", "0b6", 32, 3, 6, 3, 160, 32, 2, 0, 16, 64, 10, 0, 32, 540, 8},
     {QTS, QWENTTS "codec-q8_0.gguf", "tttwt", "base", "0b6", 32, 3, 6, 3, 160, 32, 2, 0, 16, 64, 10, 0, 32, 540, 8},
+    {LLAMA, MODELS "tts_a_base", "lllhl", "base", "0b6", 32, 3, 6, 3, 160, 32, 2, 0, 16, 64, 10, 0, 32, 540, 8},
 };
 
 static void check_parts(const loaded *l, const char *parts)
 {
-    static const char letters[] = "hwt";
+    static const char letters[] = "hwtl";
     for (int p = 0; p < TTS_PARTS; p++)
         assert_int_equal(l->files.part[p] ? letters[l->files.part[p]->dialect] : '-', parts[p]);
 }
@@ -462,6 +464,10 @@ static void test_probe(void **state)
                 {MODELS "tts_a_base/speech_tokenizer", true},
                 {QTS, true},
                 {QWENTTS "codec-f32.gguf", true},
+                {LLAMA, true},
+                {LLAMA "/mmproj-bf16.gguf", true},
+                {TEST_DATA "/gguf_llama_asr_a/model-bf16.gguf", false},
+                {TEST_DATA "/gguf_llama_asr_a/mmproj-bf16.gguf", false},
                 {TEST_DATA "/quants", false}};
     (void)state;
     parley_allocator allocator = pl_default_allocator();
@@ -476,9 +482,11 @@ static void test_probe(void **state)
 /* Every allocation fails once: a clean error, nothing lost. */
 static void test_no_memory(void **state)
 {
-    static const tts_open rows[] = {{.path = MODELS "tts_a_base"}, {.path = QTS, .codec_path = QWENTTS "codec-q8_0.gguf"}};
+    static const tts_open rows[] = {{.path = MODELS "tts_a_base"},
+                                    {.path = QTS, .codec_path = QWENTTS "codec-q8_0.gguf"},
+                                    {.path = LLAMA "/model-bf16.gguf", .codec_path = QWENTTS "codec-q8_0.gguf"}};
     (void)state;
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         parley_status status = PARLEY_MEMORY;
         for (size_t n = 0; status == PARLEY_MEMORY && n < 5000; n++) {
             loaded l;

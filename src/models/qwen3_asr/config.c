@@ -20,15 +20,16 @@ typedef struct reader {
     pl_values values;
 } reader;
 
-/* Values of the text model's file: of `file` in a directory of upstream's. */
-static parley_status begin(reader *r, const char *file)
+/* Values of the file of `part`: of `file` in a directory of upstream's. */
+static parley_status begin(reader *r, asr_part part, const char *file)
 {
-    const asr_container *c = r->files->part[ASR_TEXT];
+    const asr_container *c = r->files->part[part];
     bool hf = c->dialect == ASR_HF;
-    r->values = (pl_values){.arena = &r->files->arena, .dialect = c->dialect, .where = r->where, .error = r->error};
-    pl_source_describe(r->files->source, hf ? file : c->container.file, r->where, sizeof r->where);
+    r->values = (pl_values){
+        .arena = &r->files->arena, .dialect = (unsigned)c->dialect, .last = c->dialect == ASR_LLAMA, .where = r->where, .error = r->error};
+    pl_source_describe(c->source, hf ? file : c->container.file, r->where, sizeof r->where);
     if (hf)
-        PL_TRY(pl_model_json(r->files->source, "", file, &r->json, r->error));
+        PL_TRY(pl_model_json(c->source, "", file, &r->json, r->error));
     else
         r->values.places[0] = &c->container;
     r->values.json = r->json;
@@ -53,11 +54,11 @@ static parley_status check_sizes(const reader *r)
 {
     const asr_config *c = r->config;
     const relation relations[] = {
-        {c->text.heads % c->text.kv_heads == 0, "the text model's heads are no multiple of its KV heads"},
+        {!c->text.width || c->text.heads % c->text.kv_heads == 0, "the text model's heads are no multiple of its KV heads"},
         {c->text.head % 2 == 0, "the text model's heads have an odd number of values"},
-        {c->tower.width % c->tower.heads == 0, "the audio tower's width is no multiple of its heads"},
+        {!c->tower.width || c->tower.width % c->tower.heads == 0, "the audio tower's width is no multiple of its heads"},
         {c->tower.width % 2 == 0, "the audio tower's width is odd"},
-        {c->tower.out == c->text.width, "the audio tower's output is not as wide as the text model"},
+        {!c->tower.width || !c->text.width || c->tower.out == c->text.width, "the audio tower's output is not as wide as the text model"},
         {c->tower.window_infer >= 2 * c->tower.window, "the attention window of the audio tower is below its chunk"},
         {!c->aligner || !c->tied, "an aligner's head cannot be tied to the embedding"},
     };
@@ -85,7 +86,7 @@ static parley_status check_ids(const reader *r)
 
 /* ------------------------------------------------------------------ the model */
 
-/* Either mark is enough; files of the transcribe dialect are never aligners. */
+/* Either mark of a directory is enough; files of the transcribe dialect are never aligners. */
 static parley_status find_kind(reader *r)
 {
     const char *type = "";
@@ -98,25 +99,73 @@ static parley_status find_kind(reader *r)
     return PARLEY_OK;
 }
 
-static parley_status read_model(reader *r)
+/* llama files have no keys for these: sizes from shapes; a head of other rows than the vocabulary is that of an aligner, whose classes are 80 ms
+ * (spec/gguf_dialects.md D.7, D.8). */
+static parley_status text_of_shapes(reader *r)
+{
+    asr_config *c = r->config;
+    const pl_container *file = r->values.places[0];
+    const char *const names[] = {"token_embd.weight", "output.weight"};
+    int64_t rows[2];
+    for (int i = 0; i < 2; i++) {
+        rows[i] = pl_catalogue_dim(file, names[i], 2, 0);
+        if (rows[i] > 1 << 24)
+            return pl_fail(r->error, PARLEY_FORMAT, "%s: %s has %lld rows", r->where, names[i], (long long)rows[i]);
+    }
+    if (!rows[0])
+        return pl_fail(r->error, PARLEY_MISSING, "%s: the tensor %s is not there", r->where, names[0]);
+    c->vocabulary = (int32_t)rows[0];
+    c->tied = !rows[1];
+    c->head_rows = c->tied ? c->vocabulary : (int32_t)rows[1];
+    c->aligner = c->head_rows != c->vocabulary;
+    c->timestamp_ms = c->aligner ? 80 : 0;
+    return PARLEY_OK;
+}
+
+static parley_status read_head(reader *r)
+{
+    asr_config *c = r->config;
+    if (r->values.dialect == ASR_LLAMA)
+        return text_of_shapes(r);
+    c->head_rows = c->vocabulary;
+    return c->aligner ? pl_values_read(&r->values, aligner_rows, COUNT(aligner_rows), c) : PARLEY_OK;
+}
+
+static parley_status read_text(reader *r)
 {
     asr_config *c = r->config;
     const pl_container *file = r->values.places[0];
     PL_TRY(find_kind(r));
     /* The converter leaves a head away, so that a file without the key is tied. */
     c->tied = file && !pl_container_find(file, "dec.output.weight");
-    PL_TRY(pl_values_only(&r->values, only, COUNT(only)));
-    PL_TRY(pl_values_read(&r->values, rows, COUNT(rows), c));
-    c->head_rows = c->vocabulary;
-    if (c->aligner)
-        PL_TRY(pl_values_read(&r->values, aligner_rows, COUNT(aligner_rows), c));
+    PL_TRY(pl_values_only(&r->values, text_only, COUNT(text_only)));
+    PL_TRY(pl_values_read(&r->values, text_rows, COUNT(text_rows), c));
+    PL_TRY(read_head(r));
     PL_TRY(check_sizes(r));
     PL_TRY(check_ids(r));
     return pl_asr_languages_read(&r->values, c);
 }
 
+static parley_status read_tower(reader *r)
+{
+    asr_config *c = r->config;
+    if (r->values.dialect == ASR_LLAMA) {
+        int64_t channels = pl_catalogue_dim(r->values.places[0], "a.conv2d.1.weight", 4, 0);
+        if (channels < 1 || channels > 1 << 13)
+            return pl_fail(r->error, channels ? PARLEY_FORMAT : PARLEY_MISSING, "%s: the tensor a.conv2d.1.weight has %lld channels", r->where,
+                           (long long)channels);
+        c->tower.channels = (int)channels;
+        c->tower.window = 50;
+        c->tower.window_infer = 800;
+    }
+    PL_TRY(pl_values_only(&r->values, tower_only, COUNT(tower_only)));
+    return pl_values_read(&r->values, tower_rows, COUNT(tower_rows), c);
+}
+
 static parley_status read_front(reader *r)
 {
+    if (r->values.dialect == ASR_LLAMA)
+        r->config->front = (asr_front){.sample_rate = 16000, .fft = 400, .hop = 160, .mels = 128};
     PL_TRY(pl_values_only(&r->values, front_only, COUNT(front_only)));
     return pl_values_read(&r->values, front_rows, COUNT(front_rows), r->config);
 }
@@ -171,9 +220,9 @@ static parley_status end_ids_of_gguf(reader *r)
 
 /* ------------------------------------------------------------------ all of it */
 
-static parley_status read_file(reader *r, const char *file, parley_status (*read)(reader *r))
+static parley_status read_file(reader *r, asr_part part, const char *file, parley_status (*read)(reader *r))
 {
-    PL_TRY(begin(r, file));
+    PL_TRY(begin(r, part, file));
     return end(r, read(r));
 }
 
@@ -184,17 +233,19 @@ static parley_status read_end_ids(reader *r)
     /* An aligner answers in one pass. */
     if (hf && r->config->aligner && !pl_source_has(r->files->source, file))
         return PARLEY_OK;
-    return read_file(r, file, hf ? end_ids_of_json : end_ids_of_gguf);
+    return read_file(r, ASR_TEXT, file, hf ? end_ids_of_json : end_ids_of_gguf);
 }
 
 parley_status pl_asr_config_read(asr_files *files, asr_config *config, parley_error *error)
 {
     reader r = {.files = files, .config = config, .error = error};
     *config = (asr_config){.audio_token = -1, .audio_start = -1, .audio_end = -1, .im_start = -1, .im_end = -1, .asr_text = -1, .timestamp = -1};
+    config->text.kind = PL_BLOCK_GATED;
+    if (files->part[ASR_TOWER])
+        PL_TRY(read_file(&r, ASR_TOWER, "config.json", read_tower));
     if (!files->part[ASR_TEXT])
         return PARLEY_OK;
-    config->text.kind = PL_BLOCK_GATED;
-    PL_TRY(read_file(&r, "config.json", read_model));
-    PL_TRY(read_file(&r, "preprocessor_config.json", read_front));
+    PL_TRY(read_file(&r, ASR_TEXT, "config.json", read_text));
+    PL_TRY(read_file(&r, ASR_TEXT, "preprocessor_config.json", read_front));
     return read_end_ids(&r);
 }

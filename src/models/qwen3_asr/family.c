@@ -16,11 +16,6 @@ static void model_close(void *model)
     pl_release(&allocator, m, 1, sizeof *m);
 }
 
-static asr_open files_of(const pl_location *location, bool any)
-{
-    return (asr_open){.path = location->path, .memory = location->memory, .n_memory = location->n_memory, .needed = location->parts, .any = any};
-}
-
 /* spec/qwen3_asr.md 2.2, with the tail filled up to a whole hop. */
 static parley_status open_mel(asr_model *m, parley_error *error)
 {
@@ -39,11 +34,9 @@ static parley_status open_mel(asr_model *m, parley_error *error)
     return pl_mel_open(&m->env.allocator, &shape, &m->mel, error);
 }
 
-static parley_status load(asr_model *m, const pl_location *location, parley_error *error)
+static parley_status load_opened(asr_model *m, const pl_location *location, parley_error *error)
 {
-    asr_open what = files_of(location, false);
     asr_resolve how = {0};
-    PL_TRY(pl_asr_files_open(&m->env.allocator, &what, &m->files, error));
     PL_TRY(pl_asr_config_read(&m->files, &m->config, error));
     PL_TRY(pl_asr_tokenizer_open(&m->env.allocator, &m->files, &m->config, &m->tokenizer, error));
     if (location->parts != PARLEY_PARTS_TEXT) {
@@ -53,6 +46,13 @@ static parley_status load(asr_model *m, const pl_location *location, parley_erro
         PL_TRY(pl_activity_open(&m->env.allocator, &m->activity, error));
     }
     return pl_asr_info(&m->arena, &m->files, &m->config, &m->network, &m->info, error);
+}
+
+static parley_status load(asr_model *m, const pl_location *location, parley_error *error)
+{
+    asr_open what = pl_files_of(location, false);
+    PL_TRY(pl_asr_files_open(&m->env.allocator, &what, &m->files, error));
+    return pl_model_files_blame(&m->files, ASR_LLAMA, load_opened(m, location, error), error);
 }
 
 static parley_status model_open(const pl_environment *environment, const pl_location *location, void **model, parley_error *error)
@@ -83,9 +83,9 @@ static parley_status inspect_files(const pl_environment *environment, const pl_l
 {
     asr_files files = {0};
     asr_config config = {0};
-    asr_open what = files_of(location, true);
+    asr_open what = pl_files_of(location, true);
     PL_TRY(pl_asr_files_open(&environment->allocator, &what, &files, error));
-    parley_status status = pl_asr_config_read(&files, &config, error);
+    parley_status status = pl_model_files_blame(&files, ASR_LLAMA, pl_asr_config_read(&files, &config, error), error);
     if (status == PARLEY_OK)
         status = pl_asr_info(arena, &files, &config, NULL, info, error);
     pl_asr_files_close(&files);
@@ -110,11 +110,11 @@ static parley_status model_check(const pl_environment *environment, const pl_loc
     asr_files files = {0};
     asr_config config = {0};
     asr_tensors tensors = {0};
-    asr_open what = files_of(location, true);
+    asr_open what = pl_files_of(location, true);
     asr_resolve how = {.report = report, .context = context, .values = true, .faults = faults};
     *faults = 0;
     PL_TRY(pl_asr_files_open(&environment->allocator, &what, &files, error));
-    parley_status status = pl_asr_config_read(&files, &config, error);
+    parley_status status = pl_model_files_blame(&files, ASR_LLAMA, pl_asr_config_read(&files, &config, error), error);
     if (status == PARLEY_OK)
         status = pl_asr_tensors_resolve(&files, &config, &how, &tensors, error);
     pl_asr_files_close(&files);

@@ -98,16 +98,30 @@ static parley_status make_lists(resolver *r)
     return t->blocks && t->tower.blocks ? PARLEY_OK : pl_fail_memory(r->error, "the list of tensors");
 }
 
-static bool is_copy(const pl_tensor *a, const pl_tensor *b)
+/* Compared in pieces whose pages are given back: a copy is of the size of the whole table. */
+static bool is_copy(asr_files *files, const pl_tensor *a, const pl_tensor *b)
 {
-    return a->data && b->data && a->type == b->type && a->bytes == b->bytes && memcmp(a->data, b->data, a->bytes) == 0;
+    enum { PIECE = 1 << 22 };
+    if (!a->data || !b->data || a->type != b->type || a->bytes != b->bytes)
+        return false;
+    bool equal = true;
+    for (size_t at = 0; at < a->bytes && equal; at += PIECE) {
+        pl_tensor piece = *a, other = *b;
+        piece.bytes = other.bytes = a->bytes - at < PIECE ? a->bytes - at : PIECE;
+        piece.data = (const uint8_t *)a->data + at;
+        other.data = (const uint8_t *)b->data + at;
+        equal = memcmp(piece.data, other.data, piece.bytes) == 0;
+        pl_asr_tensor_drop(files, &piece);
+        pl_asr_tensor_drop(files, &other);
+    }
+    return equal;
 }
 
 /* The reference ties by the configuration, whatever the stored copy holds, so that it is not even read. Otherwise a copy is still not packed twice;
  * heads that are none differ in their first bytes. */
-static void tie(const asr_config *config, asr_tensors *tensors)
+static void tie(asr_files *files, const asr_config *config, asr_tensors *tensors)
 {
-    if (config->tied || is_copy(&tensors->head, &tensors->token_embedding))
+    if (config->tied || is_copy(files, &tensors->head, &tensors->token_embedding))
         tensors->head = (pl_tensor){0};
 }
 
@@ -128,7 +142,7 @@ parley_status pl_asr_tensors_resolve(asr_files *files, const asr_config *config,
     for (size_t i = 0; i < COUNT(tensor_rows); i++)
         if (files->part[groups[tensor_rows[i].group].part])
             resolve_row(&r, &tensor_rows[i]);
-    tie(config, tensors);
+    tie(files, config, tensors);
     if (how->report)
         report_unused(&r);
     if (how->faults)
@@ -138,5 +152,5 @@ parley_status pl_asr_tensors_resolve(asr_files *files, const asr_config *config,
 
 void pl_asr_tensor_drop(asr_files *files, const pl_tensor *tensor)
 {
-    pl_source_drop(files->source, tensor->data, tensor->bytes);
+    pl_model_files_drop(files, tensor);
 }

@@ -3,44 +3,18 @@
 #define PL_MODELS_QWEN3_ASR_TENSORS_H
 
 #include "lm/load.h"
-#include "models/family.h"
+#include "models/files.h"
 #include "models/qwen3_asr/config.h"
 #include "text/tokenizer.h"
-#include "weights/container.h"
 
-typedef enum asr_dialect { ASR_HF, ASR_TRANSCRIBE, ASR_DIALECTS } asr_dialect;
+typedef enum asr_dialect { ASR_HF, ASR_TRANSCRIBE, ASR_LLAMA, ASR_DIALECTS } asr_dialect;
 typedef enum asr_part { ASR_TEXT, ASR_TOWER, ASR_TOKENIZER, ASR_PARTS } asr_part;
 
-enum { ASR_MAX_CONTAINERS = ASR_PARTS };
+typedef pl_part_file asr_container;
+typedef pl_model_files asr_files;
+typedef pl_files_request asr_open;
 
-typedef struct asr_container {
-    pl_container container;
-    asr_dialect dialect;
-    bool has_weights; /* false: only JSON and text files were there, or were needed */
-} asr_container;
-
-/* Everything that was opened. `part[p]` NULL: that part is not there, or was not needed. Parts share a container where they share a file. */
-typedef struct asr_files {
-    pl_arena arena;
-    pl_source *source;
-    asr_container containers[ASR_MAX_CONTAINERS];
-    int n_containers;
-    asr_container *part[ASR_PARTS];
-    uint64_t file_bytes;
-} asr_files;
-
-/* Finds the parts by content, never by file name: a directory with config.json (told by its model_type), one GGUF file, or a folder of GGUF files, in
- * which those of other families are passed over. A part that is there twice is an error naming both files. `memory`: files in memory instead of a
- * path. `needed`: TEXT is the tokenizer alone, anything else the whole model. With `any` parts and weights may be missing (inspection). Errors:
- * MISSING (what, and where it was sought), FAMILY, FORMAT, UNSUPPORTED, ARGUMENT (doubles), IO, MEMORY; nothing is open after one. */
-typedef struct asr_open {
-    const char *path;
-    const parley_memory_file *memory;
-    size_t n_memory;
-    parley_parts needed;
-    bool any;
-} asr_open;
-
+/* Finds the parts: see pl_model_files_open(). `needed`: TEXT is the tokenizer alone, anything else the whole model. */
 parley_status pl_asr_files_open(const parley_allocator *allocator, const asr_open *what, asr_files *files, parley_error *error);
 void pl_asr_files_close(asr_files *files);
 

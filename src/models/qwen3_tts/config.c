@@ -23,7 +23,8 @@ static parley_status begin(reader *r, tts_part part, tts_part next, const char *
     const tts_container *c = r->files->part[part], *second = r->files->part[next];
     char path[64];
     r->json = NULL;
-    r->values = (pl_values){.arena = &r->files->arena, .dialect = c->dialect, .where = r->where, .error = r->error};
+    r->values = (pl_values){
+        .arena = &r->files->arena, .dialect = (unsigned)c->dialect, .last = c->dialect == TTS_LLAMA, .where = r->where, .error = r->error};
     if (c->dialect == TTS_HF) {
         snprintf(path, sizeof path, "%s%s", c->folder, file);
         pl_source_describe(c->source, path, r->where, sizeof r->where);
@@ -115,16 +116,48 @@ static void talker_defaults(reader *r)
     c->think = 2154, c->nothink = 2155, c->think_bos = 2156, c->think_eos = 2157;
 }
 
-/* qts files hold neither type nor size: speakers make custom_voice, a speaker encoder makes base. The size matters for instructions alone, and
- * only the small model has a predictor as wide as its talker. */
-static void deduce_kind(tts_config *config, tts_dialect dialect)
+/* qts and llama files hold neither type nor size: speakers make custom_voice, a speaker encoder makes base. The size matters for instructions alone,
+ * and only the small model has a predictor as wide as its talker. */
+static void deduce_kind(tts_config *config, const tts_files *files)
 {
+    const int dialect = files->part[TTS_TALKER]->dialect;
     if (dialect == TTS_HF && *config->model_type) /* an empty size has a meaning of its own there: it takes no instructions */
+        return;
+    /* Whether there is a speaker encoder tells the mmproj file alone. */
+    if (dialect == TTS_LLAMA && !config->n_speakers && !files->part[TTS_PREDICTOR])
         return;
     if (!*config->model_type)
         config->model_type = config->n_speakers > 0 ? "custom_voice" : config->has_speaker_encoder ? "base" : "voice_design";
     if (!*config->model_size && config->predictor.width > 0)
         config->model_size = config->predictor.width != config->talker.width ? "1b7" : "0b6";
+}
+
+static parley_status read_joined_names(reader *r, const tts_joined *joined)
+{
+    PL_TRY(pl_tts_joined_ids(&r->values, joined, r->config));
+    return pl_tts_names_read(&r->values, joined, r->config);
+}
+
+/* llama: the text is as wide as the talker, since it is projected already; ids and names are those of the vocabulary. */
+static parley_status read_joined(reader *r)
+{
+    tts_config *c = r->config;
+    tts_joined joined = {0};
+    c->text_width = c->talker.width;
+    PL_TRY(pl_tts_joined_sizes(r->files->part[TTS_TALKER], &c->text_vocabulary, &c->codec_vocabulary, r->error));
+    parley_status status = pl_tts_joined_open(&r->values, c, &joined);
+    if (status == PARLEY_OK)
+        status = read_joined_names(r, &joined);
+    pl_tts_joined_close(&joined);
+    return status;
+}
+
+static parley_status read_ids(reader *r)
+{
+    PL_TRY(pl_values_read(&r->values, id_rows, COUNT(id_rows), r->config));
+    PL_TRY(check_ids(r, codec_ids, COUNT(codec_ids), r->config->codec_vocabulary, "codec"));
+    PL_TRY(check_ids(r, text_ids, COUNT(text_ids), r->config->text_vocabulary, "text"));
+    return pl_tts_names_read(&r->values, NULL, r->config);
 }
 
 static parley_status read_talker_values(reader *r)
@@ -133,9 +166,7 @@ static parley_status read_talker_values(reader *r)
     PL_TRY(pl_values_only(&r->values, talker_only, COUNT(talker_only)));
     PL_TRY(pl_values_read(&r->values, talker_rows, COUNT(talker_rows), c));
     PL_TRY(check_transformer(r, &c->talker, "talker"));
-    PL_TRY(check_ids(r, codec_ids, COUNT(codec_ids), c->codec_vocabulary, "codec"));
-    PL_TRY(check_ids(r, text_ids, COUNT(text_ids), c->text_vocabulary, "text"));
-    return pl_tts_names_read(&r->values, c);
+    return r->values.dialect == TTS_LLAMA ? read_joined(r) : read_ids(r);
 }
 
 static parley_status read_generation(reader *r)
@@ -161,21 +192,68 @@ static parley_status read_talker(reader *r)
 
 /* ------------------------------------------------------------------ predictor */
 
+typedef struct predictor_names {
+    const char *norm, *q_norm, *q, *k, *gate, *embedding;
+    int embedding_rank; /* 3: the tables of all groups are one tensor */
+} predictor_names;
+
+static const predictor_names ggml_predictor = {"code_pred.output_norm.weight",
+                                               "code_pred.blk.0.attn_q_norm.weight",
+                                               "code_pred.blk.0.attn_q.weight",
+                                               "code_pred.blk.0.attn_k.weight",
+                                               "code_pred.blk.0.ffn_gate.weight",
+                                               "code_pred.codec_embd.0.weight",
+                                               2};
+static const predictor_names llama_predictor = {"a.gen.code.output_norm.weight",
+                                                "a.gen.code.blk.0.attn_q_norm.weight",
+                                                "a.gen.code.blk.0.attn_q.weight",
+                                                "a.gen.code.blk.0.attn_k.weight",
+                                                "a.gen.code.blk.0.ffn_gate.weight",
+                                                "a.gen.code.embd.weight",
+                                                3};
+
+static const predictor_names *names_of(const tts_container *c)
+{
+    return c->dialect == TTS_LLAMA ? &llama_predictor : &ggml_predictor;
+}
+
 static void predictor_defaults(reader *r)
 {
     tts_config *c = r->config;
     const tts_container *f = r->files->part[TTS_PREDICTOR];
+    const predictor_names *n = names_of(f);
     pl_transformer_shape *p = &c->predictor;
     *p = c->talker;
     p->layers = 5;
     c->codebook_size = 2048;
-    p->width = shape_or(pl_tts_dim(f, "code_pred.output_norm.weight", 1, 0), c->talker.width);
-    p->head = shape_or(pl_tts_dim(f, "code_pred.blk.0.attn_q_norm.weight", 1, 0), p->head);
+    p->width = shape_or(pl_tts_dim(f, n->norm, 1, 0), c->talker.width);
+    p->head = shape_or(pl_tts_dim(f, n->q_norm, 1, 0), p->head);
     if (p->head > 0) {
-        p->heads = shape_or(pl_tts_dim(f, "code_pred.blk.0.attn_q.weight", 2, 0) / p->head, p->heads);
-        p->kv_heads = shape_or(pl_tts_dim(f, "code_pred.blk.0.attn_k.weight", 2, 0) / p->head, p->kv_heads);
+        p->heads = shape_or(pl_tts_dim(f, n->q, 2, 0) / p->head, p->heads);
+        p->kv_heads = shape_or(pl_tts_dim(f, n->k, 2, 0) / p->head, p->kv_heads);
     }
-    p->ffn = shape_or(pl_tts_dim(f, "code_pred.blk.0.ffn_gate.weight", 2, 0), p->ffn);
+    p->ffn = shape_or(pl_tts_dim(f, n->gate, 2, 0), p->ffn);
+}
+
+/* llama files have no keys for these; the base of the rotation is the published one, whatever the talker's. */
+static parley_status llama_groups(reader *r)
+{
+    static const char head[] = "a.gen.code.head.weight";
+    tts_config *c = r->config;
+    const tts_container *f = r->files->part[TTS_PREDICTOR];
+    const tts_container *talker = r->files->part[TTS_TALKER];
+    int64_t pages = pl_tts_dim(f, head, 3, 0), rows = pl_tts_dim(f, head, 3, 1);
+    c->predictor.theta = 1e6;
+    if (!pages)
+        return pl_fail(r->error, PARLEY_MISSING, "%s: the tensor %s is not there", r->where, head);
+    if (pages > 63 || rows < 1 || rows > 1 << 24)
+        return pl_fail(r->error, PARLEY_FORMAT, "%s: %s has %lld pages of %lld rows, 1 to 63 pages are expected", r->where, head, (long long)pages,
+                       (long long)rows);
+    if (talker && talker->dialect != TTS_LLAMA && c->groups != (int)pages + 1)
+        return contradiction(r, "the talker and the code predictor differ in the number of code groups");
+    c->groups = (int)pages + 1;
+    c->codebook_size = (int)rows;
+    return PARLEY_OK;
 }
 
 static bool find_projection(const tts_files *files)
@@ -208,7 +286,7 @@ static parley_status lone_predictor(reader *r)
     tts_config *c = r->config;
     const tts_container *f = r->files->part[TTS_PREDICTOR];
     c->talker = (pl_transformer_shape){.heads = 16, .kv_heads = 8, .head = 128, .ffn = 3072, .eps = 1e-6F, .theta = 1e6};
-    c->talker.width = shape_or(pl_tts_dim(f, "code_pred.codec_embd.0.weight", 2, 1), 1024);
+    c->talker.width = shape_or(pl_tts_dim(f, names_of(f)->embedding, names_of(f)->embedding_rank, names_of(f)->embedding_rank - 1), 1024);
     c->groups = 16;
     return pl_values_read(&r->values, lone_predictor_rows, COUNT(lone_predictor_rows), c);
 }
@@ -220,6 +298,8 @@ static parley_status read_predictor_values(reader *r)
     if (!r->files->part[TTS_TALKER])
         PL_TRY(lone_predictor(r));
     predictor_defaults(r);
+    if (r->values.dialect == TTS_LLAMA)
+        PL_TRY(llama_groups(r));
     int32_t groups = c->groups;
     PL_TRY(pl_values_only(&r->values, predictor_only, COUNT(predictor_only)));
     PL_TRY(pl_values_read(&r->values, &groups_row, 1, &groups));
@@ -258,6 +338,8 @@ static const speaker_names speaker_names_of[TTS_DIALECTS] = {
                      "spk_enc.asp.tdnn.weight", "spk_enc.fc.weight"},
     [TTS_QTS] = {"spk_enc.conv0.weight", "spk_enc.blk.1.se.conv1.weight", "spk_enc.blk.1.res2net.0.weight", "spk_enc.mfa.weight",
                  "spk_enc.asp.tdnn.weight", "spk_enc.fc.weight"},
+    [TTS_LLAMA] = {"a.conv1d.0.weight", "a.blk.1.se_conv1.weight", "a.blk.1.res2.0.weight", "a.conv_out.weight", "a.asp_tdnn.weight",
+                   "mm.a.fc.weight"},
 };
 
 /* Published files name one size of the encoder alone: the others are those of the tensors. */
@@ -355,20 +437,104 @@ static parley_status read_encoder(reader *r)
     return PARLEY_OK;
 }
 
+/* One more than the highest index behind the prefix. A gap is found when its tensors are looked up. */
+static int count_blocks(const tts_container *c, const char *prefix)
+{
+    int count = 0;
+    for (size_t i = 0; i < c->container.n_entries; i++) {
+        const char *name = c->container.entries[i].name, *digits = name + strlen(prefix);
+        if (strncmp(name, prefix, strlen(prefix)) != 0)
+            continue;
+        int index = 0;
+        while (*digits >= '0' && *digits <= '9' && index < 100000)
+            index = 10 * index + (*digits++ - '0');
+        count = index >= count ? index + 1 : count;
+    }
+    return count;
+}
+
+/* The size of an axis of a tensor, which tells a value that the file has no key for. */
+static parley_status size_of(reader *r, const char *name, int rank, int axis, int64_t most, int *size)
+{
+    int64_t found = pl_tts_dim(r->files->part[TTS_CODEC], name, rank, axis);
+    if (!found)
+        return pl_fail(r->error, PARLEY_MISSING, "%s: the tensor %s is not there", r->where, name);
+    if (found > most)
+        return pl_fail(r->error, PARLEY_FORMAT, "%s: axis %d of %s is %lld, 1 to %lld is expected", r->where, axis, name, (long long)found,
+                       (long long)most);
+    *size = (int)found;
+    return PARLEY_OK;
+}
+
+/* Strides of the blocks' transposed convolutions, whose kernels are `factor` strides long. */
+static parley_status read_strides(reader *r, const char *prefix, int factor, int *count, int strides[PL_CODEC_MAX_RATES])
+{
+    *count = count_blocks(r->files->part[TTS_CODEC], prefix);
+    if (*count < 1 || *count > PL_CODEC_MAX_RATES)
+        return pl_fail(r->error, *count ? PARLEY_FORMAT : PARLEY_MISSING, "%s: there are %d blocks %sN, 1 to %d are expected", r->where, *count,
+                       prefix, PL_CODEC_MAX_RATES);
+    for (int i = 0; i < *count; i++) {
+        char name[PL_MODEL_NAME];
+        snprintf(name, sizeof name, "%s%d.conv.weight", prefix, i);
+        PL_TRY(size_of(r, name, 3, 2, 64 * factor, &strides[i]));
+        if (strides[i] % factor)
+            return pl_fail(r->error, PARLEY_FORMAT, "%s: the kernel of %s has %d values, a multiple of %d is expected", r->where, name, strides[i],
+                           factor);
+        strides[i] /= factor;
+    }
+    return PARLEY_OK;
+}
+
+/* The mmproj file of llama: sizes from shapes, the rest are constants of that engine and of the published codec (spec/gguf_dialects.md D.4). */
+static parley_status codec_of_shapes(reader *r)
+{
+    enum { HEADS_OF_LLAMA = 16 };
+    pl_codec_shape *s = &r->config->codec;
+    for (size_t i = 0; i < COUNT(codec_shape_rows); i++) {
+        const shape_row *row = &codec_shape_rows[i];
+        PL_TRY(size_of(r, row->name, row->rank, row->axis, row->most, (int *)(void *)((char *)r->config + row->field)));
+    }
+    if (s->transformer.head % HEADS_OF_LLAMA)
+        return contradiction(r, "the rows of " WAV "tfm.blk.0.attn_q.weight are no multiple of 16 heads");
+    s->groups++;
+    s->transformer.heads = s->transformer.kv_heads = HEADS_OF_LLAMA;
+    s->transformer.head /= HEADS_OF_LLAMA;
+    s->transformer.layers = count_blocks(r->files->part[TTS_CODEC], WAV "tfm.blk.");
+    s->transformer.eps = 1e-5F;
+    s->transformer.theta = 1e4;
+    s->transformer.window = 72;
+    s->sample_rate = 24000;
+    if (s->transformer.layers > 512)
+        return contradiction(r, "the codec's transformer has more than 512 layers");
+    PL_TRY(read_strides(r, WAV "up.blk.", 1, &s->n_ratios, s->ratios));
+    return read_strides(r, WAV "dac.blk.", 2, &s->n_rates, s->rates);
+}
+
+typedef struct codec_names {
+    const char *codebook, *encoder; /* tensors; NULL: the dialect has none */
+} codec_names;
+
+static const codec_names codec_names_of[TTS_DIALECTS] = {
+    [TTS_HF] = {"decoder.quantizer.rvq_first.vq.layers.0._codebook.embedding_sum", "encoder.encoder.layers.0.conv.weight"},
+    [TTS_QWENTTS] = {"tok_dec.vq_first.0.codebook", "tok_enc.conv.0.weight"},
+    [TTS_QTS] = {"tok_dec.vq_first.0.codebook", "tok_enc.conv.0.weight"},
+    [TTS_LLAMA] = {WAV "quant.first.codebook.weight", NULL},
+};
+
 static parley_status read_codec_values(reader *r)
 {
     const tts_container *c = r->files->part[TTS_CODEC];
-    bool hf = c->dialect == TTS_HF;
-    const char *codebook = hf ? "decoder.quantizer.rvq_first.vq.layers.0._codebook.embedding_sum" : "tok_dec.vq_first.0.codebook";
-    const char *encoder = hf ? "encoder.encoder.layers.0.conv.weight" : "tok_enc.conv.0.weight";
+    const codec_names *names = &codec_names_of[c->dialect];
     pl_codec_shape *s = &r->config->codec;
+    if (c->dialect == TTS_LLAMA)
+        PL_TRY(codec_of_shapes(r));
     PL_TRY(pl_values_only(&r->values, codec_only, COUNT(codec_only)));
     PL_TRY(pl_values_read(&r->values, codec_rows, COUNT(codec_rows), r->config));
     /* The keys name the width behind the projection; upstream's class halves it for the rows inside. */
-    s->codebook_width = shape_or(pl_tts_dim(c, codebook, 2, 1), s->rvq_width / 2);
+    s->codebook_width = shape_or(pl_tts_dim(c, names->codebook, 2, 1), s->rvq_width / 2);
     PL_TRY(check_codec(r));
     r->config->has_codec = true;
-    return pl_tts_find(c, encoder, "") ? read_encoder(r) : PARLEY_OK;
+    return names->encoder && pl_tts_find(c, names->encoder, "") ? read_encoder(r) : PARLEY_OK;
 }
 
 static parley_status read_codec(reader *r)
@@ -400,7 +566,7 @@ parley_status pl_tts_config_read(tts_files *files, tts_config *config, parley_er
     PL_TRY(check_pair(&r));
     if (!files->part[TTS_TALKER])
         return PARLEY_OK;
-    deduce_kind(config, files->part[TTS_TALKER]->dialect);
+    deduce_kind(config, files);
     config->xvector_length = strcmp(config->model_type, "base") == 0 ? config->talker.width : 0;
     return PARLEY_OK;
 }

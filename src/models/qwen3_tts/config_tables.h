@@ -1,5 +1,5 @@
 /* The configuration as tables: field, kind, where it must be, range, path in JSON, keys in GGUF files (spec/qwen3_tts.md 1.2 to 1.7,
- * spec/gguf_dialects.md A.1, A.4, C). Included by config.c alone. */
+ * spec/gguf_dialects.md A.1, A.4, C, D.1, D.4). Included by config.c alone. */
 #ifndef PL_MODELS_QWEN3_TTS_CONFIG_TABLES_H
 #define PL_MODELS_QWEN3_TTS_CONFIG_TABLES_H
 
@@ -7,11 +7,14 @@
 
 #define Q "qwen3-tts."
 #define C "qwen3-tts-tokenizer."
+#define L "qwen3tts."       /* llama: the text model, */
+#define G "clip.gen.audio." /* the mmproj file */
 
 #define FIELD(name) offsetof(tts_config, name)
 /* Needed wherever the dialect writes it; the qts layouts leave most values to defaults. */
 #define ALWAYS (TTS_NEED_HF | TTS_NEED_QWENTTS | TTS_NEED_QTS)
 #define NAMED  (TTS_NEED_HF | TTS_NEED_QWENTTS)
+#define STATED (NAMED | TTS_NEED_LLAMA)
 
 /* Limits far above any model of this family and far below what arithmetic on sizes could not take. */
 #define WIDTH  1, 1 << 16
@@ -34,24 +37,29 @@ static const pl_value_row talker_rows[] = {
      {Q "text.vocab_size", Q "text_vocab_size", Q "talker.text_vocab_size"}},
     {FIELD(text_width), PL_INT, NAMED, WIDTH, "talker_config.text_hidden_size",
      {Q "text.embedding_dim", Q "text_hidden_size", Q "talker.text_hidden_size"}},
-    {FIELD(talker.width), PL_INT, NAMED, WIDTH, "talker_config.hidden_size",
-     {Q "talker.embedding_length", Q "talker.hidden_size", Q "embedding_length"}},
-    {FIELD(talker.layers), PL_INT, NAMED, LAYERS, "talker_config.num_hidden_layers", {Q "talker.block_count", Q "block_count"}},
-    {FIELD(talker.heads), PL_INT, NAMED, HEADS, "talker_config.num_attention_heads",
-     {Q "talker.attention.head_count", Q "attention.head_count"}},
-    {FIELD(talker.kv_heads), PL_INT, NAMED, HEADS, "talker_config.num_key_value_heads",
-     {Q "talker.attention.head_count_kv", Q "attention.head_count_kv"}},
-    {FIELD(talker.head), PL_INT, NAMED, HEAD, "talker_config.head_dim", {Q "talker.attention.key_length", Q "attention.key_length"}},
-    {FIELD(talker.ffn), PL_INT, NAMED, WIDTH, "talker_config.intermediate_size",
-     {Q "talker.feed_forward_length", Q "feed_forward_length"}},
-    {FIELD(talker.eps), PL_FLOAT, NAMED, EPS, "talker_config.rms_norm_eps",
-     {Q "talker.attention.layer_norm_rms_epsilon", Q "attention.layer_norm_rms_epsilon"}},
-    {FIELD(talker.theta), PL_DOUBLE, NAMED, THETA, "talker_config.rope_theta", {Q "talker.rope.freq_base", Q "rope.freq_base"}},
-    {FIELD(context_length), PL_INT, NAMED, 1, 1 << 30, "talker_config.max_position_embeddings",
-     {Q "talker.context_length", Q "context_length"}},
+    {FIELD(talker.width), PL_INT, STATED, WIDTH, "talker_config.hidden_size",
+     {Q "talker.embedding_length", Q "talker.hidden_size", Q "embedding_length", L "embedding_length"}},
+    {FIELD(talker.layers), PL_INT, STATED, LAYERS, "talker_config.num_hidden_layers", {Q "talker.block_count", Q "block_count", L "block_count"}},
+    {FIELD(talker.heads), PL_INT, STATED, HEADS, "talker_config.num_attention_heads",
+     {Q "talker.attention.head_count", Q "attention.head_count", L "attention.head_count"}},
+    {FIELD(talker.kv_heads), PL_INT, STATED, HEADS, "talker_config.num_key_value_heads",
+     {Q "talker.attention.head_count_kv", Q "attention.head_count_kv", L "attention.head_count_kv"}},
+    {FIELD(talker.head), PL_INT, STATED, HEAD, "talker_config.head_dim",
+     {Q "talker.attention.key_length", Q "attention.key_length", L "attention.key_length"}},
+    {FIELD(talker.ffn), PL_INT, STATED, WIDTH, "talker_config.intermediate_size",
+     {Q "talker.feed_forward_length", Q "feed_forward_length", L "feed_forward_length"}},
+    {FIELD(talker.eps), PL_FLOAT, STATED, EPS, "talker_config.rms_norm_eps",
+     {Q "talker.attention.layer_norm_rms_epsilon", Q "attention.layer_norm_rms_epsilon", L "attention.layer_norm_rms_epsilon"}},
+    {FIELD(talker.theta), PL_DOUBLE, STATED, THETA, "talker_config.rope_theta", {Q "talker.rope.freq_base", Q "rope.freq_base", L "rope.freq_base"}},
+    {FIELD(context_length), PL_INT, STATED, 1, 1 << 30, "talker_config.max_position_embeddings",
+     {Q "talker.context_length", Q "context_length", L "context_length"}},
     {FIELD(codec_vocabulary), PL_INT, NAMED, ROWS, "talker_config.vocab_size",
      {Q "talker.codec_vocab_size", Q "talker.vocab_size", Q "vocab_size"}},
     {FIELD(groups), PL_INT, NAMED, GROUPS, "talker_config.num_code_groups", {Q "talker.num_codebooks", Q "num_code_groups"}},
+};
+
+/* Of llama files the names of the tokens tell (joined.c). */
+static const pl_value_row id_rows[] = {
     {FIELD(codec_pad), PL_INT, NAMED, ID, "talker_config.codec_pad_id", {Q "codec.pad_id"}},
     {FIELD(codec_bos), PL_INT, NAMED, ID, "talker_config.codec_bos_id", {Q "codec.bos_id"}},
     {FIELD(codec_eos), PL_INT, NAMED, ID, "talker_config.codec_eos_token_id", {Q "codec.eos_id", Q "codec.eos_token_id"}},
@@ -76,20 +84,21 @@ static const pl_value_row talker_rows[] = {
 #define PREDICTOR(name) "talker_config.code_predictor_config." name
 
 static const pl_value_row predictor_rows[] = {
-    {FIELD(predictor.width), PL_INT, NAMED, WIDTH, PREDICTOR("hidden_size"),
-     {Q "code_pred.embedding_length", Q "code_pred.hidden_size", Q "code_predictor.embedding_length", Q "code_predictor.hidden_size"}},
-    {FIELD(predictor.layers), PL_INT, NAMED, LAYERS, PREDICTOR("num_hidden_layers"),
-     {Q "code_pred.layer_count", Q "code_predictor.layer_count", Q "code_pred.block_count", Q "code_predictor.block_count"}},
-    {FIELD(predictor.heads), PL_INT, NAMED, HEADS, PREDICTOR("num_attention_heads"),
-     {Q "code_pred.attention.head_count", Q "code_predictor.attention.head_count"}},
-    {FIELD(predictor.kv_heads), PL_INT, NAMED, HEADS, PREDICTOR("num_key_value_heads"),
-     {Q "code_pred.attention.head_count_kv", Q "code_predictor.attention.head_count_kv"}},
+    {FIELD(predictor.width), PL_INT, STATED, WIDTH, PREDICTOR("hidden_size"),
+     {Q "code_pred.embedding_length", Q "code_pred.hidden_size", Q "code_predictor.embedding_length", Q "code_predictor.hidden_size",
+      G "embedding_length"}},
+    {FIELD(predictor.layers), PL_INT, STATED, LAYERS, PREDICTOR("num_hidden_layers"),
+     {Q "code_pred.layer_count", Q "code_predictor.layer_count", Q "code_pred.block_count", Q "code_predictor.block_count", G "block_count"}},
+    {FIELD(predictor.heads), PL_INT, STATED, HEADS, PREDICTOR("num_attention_heads"),
+     {Q "code_pred.attention.head_count", Q "code_predictor.attention.head_count", G "attention.head_count"}},
+    {FIELD(predictor.kv_heads), PL_INT, STATED, HEADS, PREDICTOR("num_key_value_heads"),
+     {Q "code_pred.attention.head_count_kv", Q "code_predictor.attention.head_count_kv", G "attention.head_count_kv"}},
     {FIELD(predictor.head), PL_INT, NAMED, HEAD, PREDICTOR("head_dim"),
      {Q "code_pred.attention.key_length", Q "code_predictor.attention.key_length"}},
-    {FIELD(predictor.ffn), PL_INT, NAMED, WIDTH, PREDICTOR("intermediate_size"),
-     {Q "code_pred.feed_forward_length", Q "code_predictor.feed_forward_length"}},
-    {FIELD(predictor.eps), PL_FLOAT, NAMED, EPS, PREDICTOR("rms_norm_eps"),
-     {Q "code_pred.attention.layer_norm_rms_epsilon", Q "code_predictor.attention.layer_norm_rms_epsilon"}},
+    {FIELD(predictor.ffn), PL_INT, STATED, WIDTH, PREDICTOR("intermediate_size"),
+     {Q "code_pred.feed_forward_length", Q "code_predictor.feed_forward_length", G "feed_forward_length"}},
+    {FIELD(predictor.eps), PL_FLOAT, STATED, EPS, PREDICTOR("rms_norm_eps"),
+     {Q "code_pred.attention.layer_norm_rms_epsilon", Q "code_predictor.attention.layer_norm_rms_epsilon", G "attention.layer_norm_epsilon"}},
     {FIELD(predictor.theta), PL_DOUBLE, NAMED, THETA, PREDICTOR("rope_theta"),
      {Q "code_pred.rope.freq_base", Q "code_predictor.rope.freq_base"}},
     {FIELD(codebook_size), PL_INT, NAMED, ROWS, PREDICTOR("vocab_size"), {Q "code_pred.vocab_size", Q "code_predictor.vocab_size"}},
@@ -147,6 +156,27 @@ static const pl_value_row codec_rows[] = {
     {FIELD(codec.transformer.eps), PL_FLOAT, ALWAYS, EPS, SAME_DECODER("rms_norm_eps")},
     {FIELD(codec.transformer.theta), PL_DOUBLE, ALWAYS, THETA, SAME_DECODER("rope_theta")},
     {FIELD(codec.transformer.window), PL_INT64, ALWAYS, 1, 1 << 24, SAME_DECODER("sliding_window")},
+};
+
+/* Of llama files, which have no keys for it: what the tensors' shapes tell. */
+typedef struct shape_row {
+    size_t field; /* of an int */
+    const char *name;
+    int rank, axis;
+    int64_t most;
+} shape_row;
+
+#define WAV "a.gen.wav."
+
+static const shape_row codec_shape_rows[] = {
+    {FIELD(codec.groups), WAV "quant.rest.codebook.weight", 3, 0, 63}, /* but the first */
+    {FIELD(codec.codebook_size), WAV "quant.first.codebook.weight", 2, 0, 1 << 24},
+    {FIELD(codec.rvq_width), WAV "quant.first.out_proj.weight", 2, 0, 1 << 16},
+    {FIELD(codec.latent), WAV "pre_conv.weight", 3, 0, 1 << 16},
+    {FIELD(codec.decoder_dim), WAV "dac.entry.weight", 3, 0, 1 << 16},
+    {FIELD(codec.transformer.width), WAV "tfm.in_proj.weight", 2, 0, 1 << 16},
+    {FIELD(codec.transformer.ffn), WAV "tfm.blk.0.ffn_gate.weight", 2, 0, 1 << 16},
+    {FIELD(codec.transformer.head), WAV "tfm.blk.0.attn_q.weight", 2, 0, 1 << 14}, /* of all heads, to be divided */
 };
 
 #define ENCODER(name) "encoder_config." name, {C "encoder." name}

@@ -15,27 +15,46 @@ static void model_close(void *model)
     pl_release(&allocator, m, 1, sizeof *m);
 }
 
-static tts_open files_of(const pl_location *location, bool any)
-{
-    return (tts_open){.path = location->path,
-                      .memory = location->memory,
-                      .n_memory = location->n_memory,
-                      .codec_path = location->codec_path,
-                      .needed = location->parts,
-                      .any = any};
-}
-
 static bool needs_text(parley_parts parts)
 {
     return parts == PARLEY_PARTS_ALL || parts == PARLEY_PARTS_CLONE || parts == PARLEY_PARTS_TEXT;
 }
 
-static parley_status load(tts_model *m, const pl_location *location, parley_error *error)
+/* Nothing in the two files of llama says that they are of one model but their width: the log names both, and doubts a talker with speakers of its own
+ * beside the speaker encoder of a Base model. */
+static void tell_pair(const tts_model *m)
 {
-    tts_open what = files_of(location, false);
+    char text[PL_MODEL_WHERE], rest[PL_MODEL_WHERE];
+    const tts_container *talker = m->files.part[TTS_TALKER], *predictor = m->files.part[TTS_PREDICTOR];
+    if (!talker || !predictor || talker->dialect != TTS_LLAMA || predictor->dialect != TTS_LLAMA)
+        return;
+    pl_part_file_describe(talker, text, sizeof text);
+    pl_part_file_describe(predictor, rest, sizeof rest);
+    pl_log(&m->env.logger, PARLEY_LOG_INFO, "the text model is %s, the mmproj file %s", text, rest);
+    if (m->config.n_speakers > 0 && m->config.has_speaker_encoder)
+        pl_log(&m->env.logger, PARLEY_LOG_WARNING, "%s has speakers, but %s a speaker encoder, as a Base model does: are they of one model?", text,
+               rest);
+}
+
+static parley_status check_encoder(const tts_model *m, parley_parts parts, parley_error *error)
+{
+    char where[PL_MODEL_WHERE];
+    if (parts != PARLEY_PARTS_CODEC_ENCODER || m->config.has_encoder)
+        return PARLEY_OK;
+    pl_part_file_describe(m->files.part[TTS_CODEC], where, sizeof where);
+    return pl_fail(
+        error, PARLEY_MISSING,
+        "%s: there is no codec encoder, so that no recording can become codes; speech_tokenizer directories and codec files of qwentts.cpp "
+        "have one",
+        where);
+}
+
+static parley_status load_opened(tts_model *m, const pl_location *location, parley_error *error)
+{
     tts_resolve how = {.needed = location->parts};
-    PL_TRY(pl_tts_files_open(&m->env.allocator, &what, &m->files, error));
     PL_TRY(pl_tts_config_read(&m->files, &m->config, error));
+    PL_TRY(check_encoder(m, location->parts, error));
+    tell_pair(m);
     if (needs_text(location->parts))
         PL_TRY(pl_tts_tokenizer_open(&m->env.allocator, &m->files, &m->config, &m->tokenizer, error));
     if (location->parts != PARLEY_PARTS_TEXT)
@@ -44,6 +63,13 @@ static parley_status load(tts_model *m, const pl_location *location, parley_erro
     if (m->network.speaker)
         PL_TRY(pl_tts_mel_open(&m->env.allocator, &m->config, &m->mel, error));
     return pl_tts_info(&m->arena, &m->files, &m->config, &m->tensors, &m->network, &m->info, error);
+}
+
+static parley_status load(tts_model *m, const pl_location *location, parley_error *error)
+{
+    tts_open what = pl_files_of(location, false);
+    PL_TRY(pl_tts_files_open(&m->env.allocator, &what, &m->files, error));
+    return pl_model_files_blame(&m->files, TTS_LLAMA, load_opened(m, location, error), error);
 }
 
 static parley_status model_open(const pl_environment *environment, const pl_location *location, void **model, parley_error *error)
@@ -73,11 +99,11 @@ static parley_status inspect_files(const pl_environment *environment, const pl_l
     tts_files files = {0};
     tts_config config = {0};
     tts_tensors tensors = {0};
-    tts_open what = files_of(location, true);
+    tts_open what = pl_files_of(location, true);
     const tts_resolve nothing = {.needed = PARLEY_PARTS_TEXT}; /* whatever is there may be wrong */
     parley_status status = pl_tts_files_open(&environment->allocator, &what, &files, error);
     if (status == PARLEY_OK)
-        status = pl_tts_config_read(&files, &config, error);
+        status = pl_model_files_blame(&files, TTS_LLAMA, pl_tts_config_read(&files, &config, error), error);
     if (status == PARLEY_OK)
         status = pl_tts_tensors_resolve(&files, &config, &nothing, &tensors, error);
     if (status == PARLEY_OK)
@@ -103,9 +129,9 @@ static parley_status check_files(const pl_environment *environment, const pl_loc
 {
     tts_config config = {0};
     tts_tensors tensors = {0};
-    tts_open what = files_of(location, true);
+    tts_open what = pl_files_of(location, true);
     PL_TRY(pl_tts_files_open(&environment->allocator, &what, files, error));
-    PL_TRY(pl_tts_config_read(files, &config, error));
+    PL_TRY(pl_model_files_blame(files, TTS_LLAMA, pl_tts_config_read(files, &config, error), error));
     return pl_tts_tensors_resolve(files, &config, how, &tensors, error);
 }
 

@@ -8,7 +8,7 @@
 
 enum { SPEECH_SECONDS = 60, FRAMES_A_SECOND_2 = 25, PROMPT_GUESS = 256, WORK_SPACE = 64 << 20 };
 
-static const char *const dialect_names[TTS_DIALECTS] = {"hf", "qwentts", "qts"};
+static const char *const dialect_names[TTS_DIALECTS] = {"hf", "qwentts", "qts", "llama"};
 
 /* "qts+qwentts": each dialect once, in the order of the parts. */
 static parley_status name_dialects(pl_arena *arena, const tts_files *files, const char **name, parley_error *error)
@@ -77,6 +77,7 @@ static void copy_numbers(const tts_files *files, const tts_config *config, parle
     info->has_predictor = files->part[TTS_PREDICTOR] != NULL;
     info->has_speaker_encoder = files->part[TTS_SPEAKER] != NULL;
     info->has_codec = files->part[TTS_CODEC] != NULL;
+    info->has_codec_encoder = config->has_encoder;
     info->has_tokenizer = files->part[TTS_TOKENIZER] != NULL;
     info->file_bytes = files->file_bytes;
     info->talker_width = config->talker.width;

@@ -1,4 +1,4 @@
-/* The tables of languages and speakers, in the three forms that they have: JSON objects, parallel arrays, one key a name. */
+/* The tables of languages and speakers, in the four forms that they have: JSON objects, parallel arrays, one key a name, names of tokens. */
 #include "models/qwen3_tts/internal.h"
 
 #include <math.h>
@@ -186,6 +186,33 @@ static parley_status gguf_speakers(const pl_values *from, table *t)
     return each(from, Q "talker.spk_is_dialect.", visit_dialect, t);
 }
 
+/* ------------------------------------------------------------------ GGUF: names of tokens */
+
+/* The rows that are named prefix + name + "|>". */
+static parley_status joined_ids(const pl_values *from, const tts_joined *joined, const char *prefix, table *t)
+{
+    static const char end[] = "|>";
+    const size_t before = strlen(prefix), after = sizeof end - 1;
+    for (size_t i = 0; i < joined->n_codec; i++) {
+        const pl_gguf_text *name = &joined->codec[i];
+        if (name->length > before + after && memcmp(name->text, prefix, before) == 0 && memcmp(name->text + name->length - after, end, after) == 0)
+            PL_TRY(add(from, t, (pl_span){name->text + before, name->length - before - after}, (int64_t)i));
+    }
+    return PARLEY_OK;
+}
+
+/* These files do not say which speakers have a dialect: the published ones that do, where the model has it (spec/gguf_dialects.md D.2). */
+static void joined_dialects(const tts_config *config, table *speakers)
+{
+    static const char *const pairs[][2] = {{"eric", "sichuan_dialect"}, {"dylan", "beijing_dialect"}};
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        row *speaker = find(speakers, span_of(pairs[i][0]));
+        for (int k = 0; speaker && k < config->n_languages; k++)
+            if (strcmp(config->languages[k].name, pairs[i][1]) == 0)
+                speaker->dialect = span_of(pairs[i][1]);
+    }
+}
+
 /* ------------------------------------------------------------------ checking and keeping */
 
 /* Names are compared in lower case, as the reference compares them. */
@@ -261,30 +288,36 @@ static parley_status keep_speakers(const pl_values *from, const table *t, tts_co
     return PARLEY_OK;
 }
 
-static parley_status read_languages(const pl_values *from, tts_config *config, table *t)
+static parley_status read_languages(const pl_values *from, const tts_joined *joined, tts_config *config, table *t)
 {
     *t = (table){.what = "language"};
-    PL_TRY(from->json ? json_ids(from, "talker_config.codec_language_id", true, t) : gguf_languages(from, config->codec_vocabulary, t));
+    if (from->json)
+        PL_TRY(json_ids(from, "talker_config.codec_language_id", true, t));
+    else
+        PL_TRY(joined ? joined_ids(from, joined, "<|codec_language_", t) : gguf_languages(from, config->codec_vocabulary, t));
     return keep_languages(from, t, config);
 }
 
-static parley_status read_speakers(const pl_values *from, tts_config *config, table *t)
+static parley_status read_speakers(const pl_values *from, const tts_joined *joined, tts_config *config, table *t)
 {
     *t = (table){.what = "speaker"};
     if (from->json) {
         PL_TRY(json_ids(from, "talker_config.spk_id", false, t));
         PL_TRY(json_dialects(from, "talker_config.spk_is_dialect", t));
+    } else if (joined) {
+        PL_TRY(joined_ids(from, joined, "<|spk_", t));
+        joined_dialects(config, t);
     } else {
         PL_TRY(gguf_speakers(from, t));
     }
     return keep_speakers(from, t, config);
 }
 
-parley_status pl_tts_names_read(const pl_values *from, tts_config *config)
+parley_status pl_tts_names_read(const pl_values *from, const tts_joined *joined, tts_config *config)
 {
     table *t = PL_NEW(from->arena, table);
     if (!t)
         return pl_fail_memory(from->error, "the configuration");
-    PL_TRY(read_languages(from, config, t));
-    return read_speakers(from, config, t);
+    PL_TRY(read_languages(from, joined, config, t));
+    return read_speakers(from, joined, config, t);
 }

@@ -27,8 +27,10 @@ static parley_status load_talker(pl_loader *loader, const tts_config *config, co
 {
     n->text_embedding = t->text_embedding;
     n->codec_embedding = t->codec_embedding;
-    PL_TRY(load_exact(loader, &t->fc1.weight, &t->fc1.bias, &n->fc1, error));
-    PL_TRY(load_exact(loader, &t->fc2.weight, &t->fc2.bias, &n->fc2, error));
+    if (t->fc1.weight.data) {
+        PL_TRY(load_exact(loader, &t->fc1.weight, &t->fc1.bias, &n->fc1, error));
+        PL_TRY(load_exact(loader, &t->fc2.weight, &t->fc2.bias, &n->fc2, error));
+    }
     PL_TRY(pl_lm_load(loader, config->talker, t->blocks, &t->norm, &n->talker, error));
     return load_exact(loader, &t->codec_head, NULL, &n->codec_head, error);
 }

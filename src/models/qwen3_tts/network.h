@@ -10,7 +10,7 @@
 
 typedef struct tts_network {
     pl_tensor text_embedding;  /* [text_vocabulary, text_width], in the file */
-    pl_linear fc1, fc2;        /* text projection: fc2(silu(fc1(x))) */
+    pl_linear fc1, fc2;        /* text projection: fc2(silu(fc1(x))); w.data NULL: the table is projected already */
     pl_tensor codec_embedding; /* [codec_vocabulary, width], in the file */
     pl_transformer talker;
     pl_linear codec_head;            /* [codec_vocabulary, width] */

@@ -257,6 +257,13 @@ void pl_tts_prompt_free(tts_prompt *prompt)
 
 enum { PROJECT_AT_ONCE = 256 }; /* rows; bounds the work space of long texts */
 
+static void embed_text(pl_compute *compute, const tts_network *network, int width, const int32_t *ids, int count, float *x)
+{
+    const pl_tensor *table = &network->text_embedding;
+    for (int i = 0; i < count; i++)
+        pl_embed_sum(compute->k, &table, &ids[i], 1, width, x + (int64_t)i * width);
+}
+
 static parley_status project_some(pl_compute *compute, const tts_network *network, const tts_config *config, const int32_t *ids, int count,
                                   float *out, parley_error *error)
 {
@@ -264,9 +271,7 @@ static parley_status project_some(pl_compute *compute, const tts_network *networ
     float *x = pl_step_floats(compute, (int64_t)count * width), *h = pl_step_floats(compute, (int64_t)count * width);
     if (!x || !h)
         return pl_fail_memory(error, "text embeddings");
-    const pl_tensor *table = &network->text_embedding;
-    for (int i = 0; i < count; i++)
-        pl_embed_sum(compute->k, &table, &ids[i], 1, width, x + (int64_t)i * width);
+    embed_text(compute, network, width, ids, count, x);
     pl_linear_job fc1 = {&network->fc1, h, width};
     PL_TRY(pl_linear_run(compute, &fc1, 1, x, width, count, error));
     compute->k->silu(h, (int64_t)count * width);
@@ -278,6 +283,10 @@ parley_status pl_tts_project_text(pl_compute *compute, const tts_network *networ
                                   float *out, parley_error *error)
 {
     parley_status status = PARLEY_OK;
+    if (!network->fc1.w.data) {
+        embed_text(compute, network, config->talker.width, ids, (int)count, out);
+        return PARLEY_OK;
+    }
     for (int64_t i = 0; i < count && status == PARLEY_OK; i += PROJECT_AT_ONCE) {
         pl_arena_mark mark = pl_arena_save(&compute->step);
         int some = (int)(count - i < PROJECT_AT_ONCE ? count - i : PROJECT_AT_ONCE);

@@ -35,7 +35,12 @@ int64_t pl_tts_dim(const tts_container *container, const char *name, int rank, i
 
 const char *pl_tts_projection_names(tts_dialect dialect)
 {
-    return dialect == TTS_HF ? HF_PROJECTION : GGML_PROJECTION;
+    return dialect == TTS_HF ? HF_PROJECTION : dialect == TTS_LLAMA ? LLAMA_PROJECTION : GGML_PROJECTION;
+}
+
+static const char *names_in(const tensor_row *row, int dialect)
+{
+    return dialect == TTS_HF ? row->hf : dialect == TTS_LLAMA ? row->llama : row->ggml;
 }
 
 /* ------------------------------------------------------------------ sizes */
@@ -62,7 +67,8 @@ static void set_transformer(resolver *r, const pl_transformer_shape *s, const in
 static void set_model(resolver *r)
 {
     const tts_config *c = r->config;
-    set(r, TEXT_VOCABULARY, c->text_vocabulary);
+    bool joined = r->files->part[TTS_TALKER] && r->files->part[TTS_TALKER]->dialect == TTS_LLAMA;
+    set(r, TEXT_ROWS, (int64_t)c->text_vocabulary + (joined ? c->codec_vocabulary : 0));
     set(r, TEXT_WIDTH, c->text_width);
     set(r, CODEC_VOCABULARY, c->codec_vocabulary);
     set(r, REST, c->groups - 1);
@@ -128,19 +134,22 @@ static void set_stage(resolver *r, int64_t i)
 
 /* ------------------------------------------------------------------ one tensor */
 
-/* In which files a tensor may lie. */
+/* In which files a tensor may lie; none when the other file of a pair is not there. */
 static int places(const resolver *r, const tensor_row *row, const tts_container *out[2])
 {
-    tts_part part = groups[row->group].part;
-    out[0] = r->files->part[part];
-    out[1] = row->when == WITH_PROJECTION ? r->files->part[TTS_TALKER] : NULL;
-    return out[1] && out[1] != out[0] ? 2 : 1;
+    const tts_files *files = r->files;
+    out[0] = files->part[groups[row->group].part];
+    out[1] = row->when == WITH_PROJECTION ? files->part[TTS_TALKER] : NULL;
+    if (row->when == WITH_REST && out[0]->dialect == TTS_LLAMA)
+        out[0] = files->part[TTS_PREDICTOR];
+    return !out[0] ? 0 : out[1] && out[1] != out[0] ? 2 : 1;
 }
 
 static bool is_needed(const resolver *r, const tensor_row *row, const tts_container *container)
 {
     switch (row->when) {
-    case NEEDED: return true;
+    case NEEDED:
+    case WITH_REST: return true;
     case NOT_IN_QTS: return container->dialect != TTS_QTS;
     case WITH_PROJECTION: return r->config->has_projection;
     }
@@ -153,12 +162,12 @@ static void resolve_one(resolver *r, const tensor_row *row, pl_name_values value
     char name[PL_MODEL_NAME], other[PL_MODEL_NAME];
     pl_entry *entry = NULL;
     int n = places(r, row, place);
-    const char *names = place[0]->dialect == TTS_HF ? row->hf : row->ggml;
+    const char *names = n ? names_in(row, place[0]->dialect) : NULL;
     if (!names)
         return;
     entry = pl_catalogue_find(weights(place[0]), names, values, suffix, name);
-    if (!entry && n == 2)
-        entry = pl_catalogue_find(weights(place[1]), place[1]->dialect == TTS_HF ? row->hf : row->ggml, values, suffix, other);
+    if (!entry && n == 2 && names_in(row, place[1]->dialect))
+        entry = pl_catalogue_find(weights(place[1]), names_in(row, place[1]->dialect), values, suffix, other);
     if (entry)
         pl_catalogue_take(&r->findings, entry, shape, rank, out);
     else if (is_needed(r, row, place[0]))
@@ -167,18 +176,48 @@ static void resolve_one(resolver *r, const tensor_row *row, pl_name_values value
 
 /* ------------------------------------------------------------------ one row */
 
+static int shape_of(const resolver *r, const tensor_row *row, int64_t shape[PL_MAX_RANK])
+{
+    int rank = 0;
+    for (; rank < PL_MAX_RANK && row->shape[rank]; rank++)
+        shape[rank] = get(r, row->shape[rank]);
+    return rank;
+}
+
 static void resolve_pair(resolver *r, const tensor_row *row, pl_name_values values, pl_tensor *out)
 {
     int64_t shape[PL_MAX_RANK] = {0};
-    int rank = 0;
-    while (rank < PL_MAX_RANK && row->shape[rank]) {
-        shape[rank] = get(r, row->shape[rank]);
-        rank++;
-    }
+    int rank = shape_of(r, row, shape);
     const int64_t bias = shape[row->kind == TRANSPOSED ? 1 : 0];
     resolve_one(r, row, values, members[row->kind].suffix[0], shape, rank, &out[0]);
     if (members[row->kind].count == 2)
         resolve_one(r, row, values, members[row->kind].suffix[1], &bias, 1, &out[1]);
+}
+
+/* Whether the files hold the row's list as the pages of one tensor. */
+static bool is_paged(const resolver *r, const tensor_row *row)
+{
+    const tts_container *c = r->files->part[groups[row->group].part];
+    return c->dialect == TTS_LLAMA && row->llama && groups[row->group].list && groups[row->group].count_i && !strchr(row->llama, '{');
+}
+
+/* Rows lie one behind the other, so that a page is a view like any other. */
+static void resolve_pages(resolver *r, const tensor_row *row, int64_t count, char *base, size_t stride)
+{
+    int64_t shape[PL_MAX_RANK] = {count};
+    int rank = 1;
+    pl_tensor all = {0};
+    for (; rank < PL_MAX_RANK && row->shape[rank - 1]; rank++)
+        shape[rank] = get(r, row->shape[rank - 1]);
+    resolve_one(r, row, (pl_name_values){0}, "", shape, rank, &all);
+    for (int64_t i = 0; i < count && all.data; i++) {
+        pl_tensor page = all;
+        page.rank = rank - 1;
+        memcpy(page.shape, shape + 1, (size_t)page.rank * sizeof *shape);
+        page.bytes = all.bytes / (size_t)count;
+        page.data = (const uint8_t *)all.data + (size_t)i * page.bytes;
+        memcpy(base + (size_t)i * stride, &page, sizeof page);
+    }
 }
 
 static void resolve_row(resolver *r, const tensor_row *row)
@@ -190,6 +229,10 @@ static void resolve_row(resolver *r, const tensor_row *row)
         base = list;
     }
     int64_t count_i = g->count_i ? get(r, g->count_i) : 1, count_j = g->count_j ? get(r, g->count_j) : 1;
+    if (is_paged(r, row)) {
+        resolve_pages(r, row, count_i, base + row->field, g->stride_i);
+        return;
+    }
     for (int64_t i = 0; i < count_i; i++) {
         set_stage(r, i);
         for (int64_t j = 0; j < count_j; j++) {
@@ -243,6 +286,17 @@ static bool is_wanted(const resolver *r, const group *g)
     return false;
 }
 
+/* What llama files hold otherwise. The table's rows behind the text are those of the codec embedding, which the mmproj file has again. */
+static void undo_llama(const tts_files *files, const tts_config *config, tts_tensors *t)
+{
+    pl_tensor *table = &t->text_embedding;
+    t->codec.snake_is_final = files->part[TTS_CODEC] && files->part[TTS_CODEC]->dialect == TTS_LLAMA;
+    if (!files->part[TTS_TALKER] || files->part[TTS_TALKER]->dialect != TTS_LLAMA || !table->data)
+        return;
+    table->bytes = table->bytes / (size_t)table->shape[0] * (size_t)config->text_vocabulary;
+    table->shape[0] = config->text_vocabulary;
+}
+
 /* Faults of tensors that are there but not wanted are forgotten: whoever needs them sees that their data is NULL. */
 static void resolve_rows(resolver *r)
 {
@@ -257,12 +311,16 @@ static void resolve_rows(resolver *r)
     }
 }
 
+/* A codec that another one replaces is none of our business. */
 static void report_unused(resolver *r)
 {
+    static const char *const replaced[] = {WAV};
+    const tts_container *codec = r->files->part[TTS_CODEC];
     for (int k = 0; k < r->files->n_containers; k++) {
-        const pl_container *container = weights(&r->files->containers[k]);
-        if (container)
-            pl_findings_add_unused(&r->findings, container, without_effect, COUNT(without_effect));
+        const tts_container *c = &r->files->containers[k];
+        bool apart = r->files->codec_source && c->dialect == TTS_LLAMA && c != codec;
+        if (weights(c))
+            pl_findings_add_unused(&r->findings, weights(c), apart ? replaced : without_effect, apart ? COUNT(replaced) : COUNT(without_effect));
     }
 }
 
@@ -275,6 +333,7 @@ parley_status pl_tts_tensors_resolve(tts_files *files, const tts_config *config,
     set_model(&r);
     set_codec(&r);
     resolve_rows(&r);
+    undo_llama(files, config, tensors);
     if (how->report)
         report_unused(&r);
     if (how->faults)
@@ -284,8 +343,5 @@ parley_status pl_tts_tensors_resolve(tts_files *files, const tts_config *config,
 
 void pl_tts_tensor_drop(tts_files *files, const pl_tensor *tensor)
 {
-    pl_source *const sources[] = {files->source, files->codec_source, files->beside};
-    for (size_t i = 0; i < COUNT(sources); i++)
-        if (sources[i])
-            pl_source_drop(sources[i], tensor->data, tensor->bytes);
+    pl_model_files_drop(files, tensor);
 }

@@ -3,50 +3,18 @@
 #define PL_MODELS_QWEN3_TTS_TENSORS_H
 
 #include "lm/load.h"
+#include "models/files.h"
 #include "models/qwen3_tts/config.h"
 #include "text/tokenizer.h"
-#include "weights/container.h"
 
-typedef enum tts_dialect { TTS_HF, TTS_QWENTTS, TTS_QTS, TTS_DIALECTS } tts_dialect;
+typedef enum tts_dialect { TTS_HF, TTS_QWENTTS, TTS_QTS, TTS_LLAMA, TTS_DIALECTS } tts_dialect;
 typedef enum tts_part { TTS_TALKER, TTS_PREDICTOR, TTS_SPEAKER, TTS_CODEC, TTS_TOKENIZER, TTS_PARTS } tts_part;
 
-enum { TTS_MAX_CONTAINERS = 8 };
+typedef pl_part_file tts_container;
+typedef pl_model_files tts_files;
+typedef pl_files_request tts_open;
 
-typedef struct tts_container {
-    pl_container container;
-    pl_source *source;
-    tts_dialect dialect;
-    bool has_weights;   /* false: only JSON files were there (folder without model.safetensors), or were needed */
-    const char *folder; /* prefix inside the source: "" or "speech_tokenizer/" */
-} tts_container;
-
-/* Everything that was opened. `part[p]` NULL: that part is not there. Several parts may share a container. */
-typedef struct tts_files {
-    pl_arena arena;
-    pl_source *source, *codec_source; /* the second only with a codec path */
-    pl_source *beside;                /* the folder of a GGUF file, when parts were taken from beside it */
-    tts_container containers[TTS_MAX_CONTAINERS];
-    int n_containers;
-    tts_container *part[TTS_PARTS];
-    uint64_t file_bytes;
-} tts_files;
-
-/* Finds the parts (by content, never by file name): a directory with config.json (family checked by model_type), a bare speech_tokenizer directory,
- * one GGUF file, a folder of GGUF files. A part present twice is an error naming both files; options->codec_path replaces a codec that is there. A
- * talker file takes what it lacks (without codec_path the codec too) from beside it in its folder, where each part must be there once; with `any`
- * it does not look there. Folders may hold GGUF files of other families, which are passed over. `memory`: files in memory instead of a path. `needed`
- * as parley_parts; with `any` parts may be missing (inspection). Errors: MISSING (what is missing and where it was sought; a talker without codec
- * says to use
- * --codec), FAMILY, FORMAT, UNSUPPORTED, ARGUMENT (doubles), IO, MEMORY. */
-typedef struct tts_open {
-    const char *path;
-    const parley_memory_file *memory;
-    size_t n_memory;
-    const char *codec_path;
-    parley_parts needed;
-    bool any;
-} tts_open;
-
+/* Finds the parts of a checkpoint: see pl_model_files_open(). A bare speech_tokenizer directory is a codec. */
 parley_status pl_tts_files_open(const parley_allocator *allocator, const tts_open *what, tts_files *files, parley_error *error);
 void pl_tts_files_close(tts_files *files);
 
@@ -66,7 +34,7 @@ parley_status pl_tts_tokenizer_open(const parley_allocator *allocator, tts_files
 
 typedef struct tts_tensors {
     pl_tensor text_embedding;        /* [text_vocabulary, text_width] */
-    pl_conv_tensors fc1, fc2;        /* [text_width, text_width], [width, text_width] */
+    pl_conv_tensors fc1, fc2;        /* [text_width, text_width], [width, text_width]; data NULL: the embedding is projected already */
     pl_tensor codec_embedding;       /* [codec_vocabulary, width] */
     pl_tensor codec_head;            /* [codec_vocabulary, width] */
     pl_tensor norm;                  /* [width] */
