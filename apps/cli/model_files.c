@@ -46,15 +46,29 @@ static void visit_file(walk *w, const char *folder, const char *name)
     cli_buffer_free(&path);
 }
 
-/* `end` NULL: files of any name. */
-static void visit_folder(walk *w, const char *folder, const char *end)
+/* What the library reads in the folder of a model; other files there are none of it. */
+static bool is_of_model(const char *name)
+{
+    static const char *const ends[] = {".json", ".safetensors", ".txt", ".gguf"};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (cli_ends_with(name, ends[i]))
+            return true;
+    return false;
+}
+
+static bool is_gguf(const char *name)
+{
+    return cli_ends_with(name, ".gguf");
+}
+
+static void visit_folder(walk *w, const char *folder, bool (*is_wanted)(const char *name))
 {
     name_list list = {0};
     DIR *directory = opendir(folder);
     if (!directory)
         return;
     for (struct dirent *entry; !w->failed && (entry = readdir(directory));)
-        if (!end || cli_ends_with(entry->d_name, end))
+        if (is_wanted(entry->d_name))
             w->failed = !add(&list, entry->d_name);
     closedir(directory);
     if (list.count)
@@ -75,16 +89,16 @@ parley_status cli_each_model_file(const char *path, void (*visit)(void *context,
     cli_buffer folder = {0};
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     if (stat(path, &is) == 0 && S_ISDIR(is.st_mode)) {
-        visit_folder(&w, path, NULL);
+        visit_folder(&w, path, is_of_model);
         cli_appendf(&folder, "%s/speech_tokenizer", path);
         if (!folder.failed)
-            visit_folder(&w, folder.data, NULL);
+            visit_folder(&w, folder.data, is_of_model);
     } else {
         cli_appendf(&folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-        if (!folder.failed && !cli_ends_with(name, ".gguf"))
+        if (!folder.failed && !is_gguf(name))
             visit_file(&w, folder.data, name);
         if (!folder.failed)
-            visit_folder(&w, folder.data, ".gguf");
+            visit_folder(&w, folder.data, is_gguf);
     }
     bool failed = w.failed || folder.failed;
     cli_buffer_free(&folder);
