@@ -185,9 +185,13 @@ static parley_status scan_gguf(pl_opening *o, pl_source *source, const char *nam
         pl_container_close(&file.container);
         return pl_halves_add(o, source, name, &kind);
     }
-    if (!kind.family && !*o->foreign) {
-        pl_part_file_describe(&file, o->foreign, sizeof o->foreign);
-        memcpy(o->foreign_is, kind.what, sizeof kind.what);
+    if (!kind.family) {
+        pl_passed_over foreign = {"", ""};
+        pl_part_file_describe(&file, foreign.name, sizeof foreign.name);
+        memcpy(foreign.is, kind.what, sizeof kind.what);
+        pl_halves_pass_over(o, &foreign);
+        if (!*o->foreign.name)
+            o->foreign = foreign;
     }
     return pl_files_keep(o, &file, kind.parts & wanted);
 }
@@ -207,7 +211,7 @@ static parley_status scan_names(pl_opening *o, pl_source *source, const char *co
     for (size_t i = 0; i < count; i++) {
         pl_bytes bytes;
         if (pl_source_map(source, names[i], &bytes, NULL) != PARLEY_OK || !pl_is_gguf(bytes)) {
-            pl_halves_note_broken(o, source, names[i]);
+            pl_halves_pass_over_broken(o, source, names[i]);
             continue;
         }
         ++*found;
@@ -252,14 +256,14 @@ static parley_status scan_file(pl_opening *o, pl_source *source, unsigned wanted
 
 static parley_status scan(pl_opening *o, pl_source *source, unsigned wanted)
 {
-    *o->foreign = '\0';
+    *o->foreign.name = '\0';
     size_t before = (size_t)o->files->n_containers + o->n_halves;
     if (pl_source_has(source, "config.json"))
         return o->rules->scan_directory(o, source, wanted);
     PL_TRY(pl_source_is_directory(source) ? scan_folder(o, source, wanted) : scan_file(o, source, wanted));
-    if ((size_t)o->files->n_containers + o->n_halves > before || !*o->foreign)
+    if ((size_t)o->files->n_containers + o->n_halves > before || !*o->foreign.name)
         return PARLEY_OK;
-    return pl_fail(o->error, PARLEY_FAMILY, "%s: the architecture is %s, %s is expected", o->foreign, o->foreign_is, o->rules->expected);
+    return pl_fail(o->error, PARLEY_FAMILY, "%s: the architecture is %s, %s is expected", o->foreign.name, o->foreign.is, o->rules->expected);
 }
 
 /* ------------------------------------------------------------------ beside a GGUF file */

@@ -83,15 +83,20 @@ typedef struct pl_half_file {
     pl_file_kind kind;
 } pl_half_file;
 
+/* A file that was seen and is none of the family's; `name` empty: none was. */
+typedef struct pl_passed_over {
+    char name[PL_MODEL_WHERE], is[100];
+} pl_passed_over;
+
 /* An opening in progress. */
 struct pl_opening {
     const parley_allocator *allocator;
     const pl_file_rules *rules;
     pl_model_files *files;
     bool any;
-    char foreign[PL_MODEL_WHERE], foreign_is[100]; /* a GGUF file of another family that was passed over */
-    char broken[PL_MODEL_WHERE];                   /* a file that is named as GGUF files are and is none */
-    pl_half_file halves[PL_MAX_HALVES];            /* seen, and not open */
+    pl_passed_over foreign;             /* a GGUF file of another family */
+    pl_passed_over passed[2];           /* what a missing half might have been: a text model, an mmproj file */
+    pl_half_file halves[PL_MAX_HALVES]; /* seen, and not open */
     size_t n_halves;
     parley_error *error;
 };

@@ -54,22 +54,40 @@ static parley_status misfit(pl_opening *o, const pl_half_file *a, const pl_half_
                    half_names[a->kind.half], (long long)a->kind.width, half_names[b->kind.half], (long long)b->kind.width);
 }
 
-void pl_halves_note_broken(pl_opening *o, pl_source *source, const char *name)
+static void pass_over(pl_opening *o, bool rest, const pl_passed_over *file)
+{
+    if (!*o->passed[rest].name)
+        o->passed[rest] = *file;
+}
+
+void pl_halves_pass_over(pl_opening *o, const pl_passed_over *foreign)
+{
+    static const char clip[] = "'clip'";
+    pass_over(o, strncmp(foreign->is, clip, sizeof clip - 1) == 0, foreign);
+}
+
+void pl_halves_pass_over_broken(pl_opening *o, pl_source *source, const char *name)
 {
     static const char ending[] = ".gguf";
     size_t length = strlen(name), n = sizeof ending - 1;
-    if (!*o->broken && length > n && strcmp(name + length - n, ending) == 0)
-        pl_source_describe(source, name, o->broken, sizeof o->broken);
+    pl_passed_over file = {"", "no GGUF file"};
+    if (length <= n || strcmp(name + length - n, ending) != 0)
+        return;
+    pl_source_describe(source, name, file.name, sizeof file.name);
+    pass_over(o, false, &file);
+    pass_over(o, true, &file);
 }
 
 static parley_status alone(pl_opening *o, const pl_half_file *half)
 {
     char name[PL_MODEL_WHERE];
-    const char *other = half_names[half->kind.half == PL_TEXT_HALF ? PL_REST_HALF : PL_TEXT_HALF];
+    bool text = half->kind.half == PL_TEXT_HALF;
+    const pl_passed_over *passed = &o->passed[text];
+    const char *other = half_names[text ? PL_REST_HALF : PL_TEXT_HALF];
     describe(half, name, sizeof name);
-    if (*o->foreign || *o->broken)
-        return pl_fail(o->error, PARLEY_MISSING, "%.130s: its %s is not there (%.130s is %s); name it with -m2", name, other,
-                       *o->foreign ? o->foreign : o->broken, *o->foreign ? o->foreign_is : "no GGUF file");
+    if (*passed->name)
+        return pl_fail(o->error, PARLEY_MISSING, "%.130s: its %s is not there (%.130s is %s); name it with -m2", name, other, passed->name,
+                       passed->is);
     return pl_fail(o->error, PARLEY_MISSING, "%s: this is the %s of a model in two files, its %s is not there; name it with -m2", name,
                    half_names[half->kind.half], other);
 }
@@ -91,7 +109,7 @@ static parley_status look(pl_opening *o, search *s, const char *name)
     pl_part_file file;
     pl_half_file candidate = {o->files->beside, name, {0}};
     if (pl_source_map(candidate.source, name, &bytes, NULL) != PARLEY_OK || !pl_is_gguf(bytes)) {
-        pl_halves_note_broken(o, candidate.source, name);
+        pl_halves_pass_over_broken(o, candidate.source, name);
         return PARLEY_OK;
     }
     parley_status status = pl_opening_gguf(o, candidate.source, name, &file, &candidate.kind);
@@ -108,9 +126,11 @@ static parley_status look(pl_opening *o, search *s, const char *name)
             s->fits[s->n_fits++] = candidate;
         else if (candidate.kind.width != s->half->kind.width && !s->has_other)
             s->other = candidate, s->has_other = true;
-    } else if (!candidate.kind.family && !*o->foreign) {
-        pl_part_file_describe(&file, o->foreign, sizeof o->foreign);
-        memcpy(o->foreign_is, candidate.kind.what, sizeof o->foreign_is);
+    } else if (!candidate.kind.family) {
+        pl_passed_over foreign = {"", ""};
+        describe(&candidate, foreign.name, sizeof foreign.name);
+        memcpy(foreign.is, candidate.kind.what, sizeof foreign.is);
+        pl_halves_pass_over(o, &foreign);
     }
     pl_container_close(&file.container);
     return PARLEY_OK;

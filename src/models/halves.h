@@ -15,8 +15,9 @@ parley_status pl_halves_complete(pl_opening *o, const pl_files_request *what, un
  */
 parley_status pl_halves_take(pl_opening *o, unsigned wanted);
 
-/* Files are told by content, but one that is named .gguf and is none may be the missing half of a pair: the error names it. */
-void pl_halves_note_broken(pl_opening *o, pl_source *source, const char *name);
+/* Notes a file of another family, or one that is named .gguf and is no GGUF file: should a half of the kind be missing, the error names it. */
+void pl_halves_pass_over(pl_opening *o, const pl_passed_over *foreign);
+void pl_halves_pass_over_broken(pl_opening *o, pl_source *source, const char *name);
 
 /* Adds to the error's text which file the faulty one was to go with. */
 parley_status pl_halves_along(pl_opening *o, parley_status status, const pl_half_file *other);

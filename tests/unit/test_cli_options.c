@@ -9,7 +9,7 @@
 
 typedef struct fields {
     cli_flag flag;
-    cli_text text;
+    cli_text text, second;
     cli_int whole, choice;
     cli_real real, open;
     cli_seed seed;
@@ -20,6 +20,7 @@ static const char *const choices[] = {"red", "green", NULL};
 static const cli_option rows[] = {
     {.name = "--flag", .letter = 'g', .kind = CLI_FLAG, .offset = offsetof(fields, flag), .help = "a flag"},
     {.name = "--text", .letter = 't', .kind = CLI_TEXT, .offset = offsetof(fields, text), .value = "TEXT", .help = "a text"},
+    {.name = "--second", .alias = "-t2", .kind = CLI_TEXT, .offset = offsetof(fields, second), .value = "TEXT", .help = "another text"},
     {.name = "--whole", .kind = CLI_INT, .offset = offsetof(fields, whole), .value = "N", .help = "a number", .low = 1, .high = 256},
     {.name = "--real", .kind = CLI_REAL, .offset = offsetof(fields, real), .value = "X", .help = "a number", .low = 0, .high = 10},
     {.name = "--open", .kind = CLI_REAL, .offset = offsetof(fields, open), .value = "X", .help = "a share", .low = 0, .high = 1, .above = true},
@@ -158,12 +159,34 @@ static void test_help(void **state)
     cli_buffer_free(&text);
 }
 
+/* A short form of two letters is the whole word: what is written together with a letter stays that letter's value. */
+static void test_alias(void **state)
+{
+    (void)state;
+    fields f;
+    cli_arguments a;
+    parley_error error;
+    assert_int_equal(parse("-t2 b -t a", &f, &a, &error), PARLEY_OK);
+    assert_string_equal(f.second.value, "b");
+    assert_string_equal(f.text.value, "a");
+    assert_int_equal(parse("-t2b --second=c", &f, &a, &error), PARLEY_OK);
+    assert_string_equal(f.text.value, "2b");
+    assert_string_equal(f.second.value, "c");
+    assert_int_equal(parse("-t -t2", &f, &a, &error), PARLEY_ARGUMENT);
+    assert_int_equal(parse("-t2", &f, &a, &error), PARLEY_ARGUMENT);
+    assert_int_equal(parse("-t2 a --second b", &f, &a, &error), PARLEY_ARGUMENT);
+    assert_non_null(strstr(error.text, "--second is given twice"));
+    cli_buffer text = {0};
+    cli_help(&command, &text);
+    assert_non_null(strstr(text.data, "  -t2, --second TEXT"));
+    cli_buffer_free(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_unknown_option_is_reported_with_the_list),
+        cmocka_unit_test(test_alias),  cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_errors), cmocka_unit_test(test_unknown_option_is_reported_with_the_list),
         cmocka_unit_test(test_help),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

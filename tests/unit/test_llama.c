@@ -533,6 +533,27 @@ static void test_log(void **state)
     assert_true(count[PARLEY_LOG_INFO] == 1 && count[PARLEY_LOG_WARNING] == 0);
 }
 
+/* In memory the other file is one of the files. */
+static void test_memory(void **state)
+{
+    memory_model m = {0};
+    parley_open_options options;
+    parley_model *model = NULL;
+    parley_error error = {0};
+    (void)state;
+    add_pair(&m, L_BASE);
+    parley_open_options_init(&options);
+    options.second_path = L_BASE "/mmproj-bf16.gguf";
+    assert_int_equal(parley_model_open_memory(m.files, 1, &options, &model, &error), PARLEY_ARGUMENT);
+    assert_non_null(strstr(error.text, "second_path is set"));
+    options.second_path = NULL;
+    assert_int_equal(parley_model_open_memory(m.files, 1, &options, &model, &error), PARLEY_MISSING);
+    assert_non_null(strstr(error.text, "a: this is the text model of a model in two files, its mmproj file is not there"));
+    check_ok(parley_model_open_memory(m.files, 2, &options, &model, &error), &error);
+    parley_model_close(model);
+    free_model(&m);
+}
+
 /* No recording becomes codes: the error asks for an encoder by name. */
 static void test_no_encoder(void **state)
 {
@@ -553,7 +574,7 @@ int main(void)
         cmocka_unit_test(test_equal_codes),   cmocka_unit_test(test_names),          cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_codec),         cmocka_unit_test(test_faults),         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_pairs),         cmocka_unit_test(test_replaced_codec), cmocka_unit_test(test_inspection),
-        cmocka_unit_test(test_log),           cmocka_unit_test(test_no_encoder),
+        cmocka_unit_test(test_log),           cmocka_unit_test(test_no_encoder),     cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

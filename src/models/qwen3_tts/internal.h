@@ -46,6 +46,6 @@ pl_entry *pl_tts_find(const tts_container *container, const char *names, const c
 int64_t pl_tts_dim(const tts_container *container, const char *name, int rank, int axis);
 
 /* Names of the predictor's input projection without ".weight". */
-const char *pl_tts_projection_names(tts_dialect dialect);
+const char *pl_tts_projection_names(int dialect);
 
 #endif

@@ -33,7 +33,7 @@ int64_t pl_tts_dim(const tts_container *container, const char *name, int rank, i
     return pl_catalogue_dim(weights(container), name, rank, axis);
 }
 
-const char *pl_tts_projection_names(tts_dialect dialect)
+const char *pl_tts_projection_names(int dialect)
 {
     return dialect == TTS_HF ? HF_PROJECTION : dialect == TTS_LLAMA ? LLAMA_PROJECTION : GGML_PROJECTION;
 }
