@@ -126,6 +126,7 @@ typedef struct parley_asr_update {
     const char *language; /* "" when unknown */
     parley_finish finish; /* of a final update: STOP, LENGTH or CANCELLED; else NONE */
     bool no_speech;
+    bool looped; /* the loop guard ended the answer; the text holds one copy */
     bool echoed; /* the answer was a piece of the context; see parley_asr_segment */
 } parley_asr_update;
 

@@ -328,6 +328,28 @@ static void echoes_that_are_speech_stay(void **state)
     parley_model_close(model);
 }
 
+/* With this context the model has words for a hum; without it none. The gate, which would not have asked, is open. */
+static void echoes_in_a_hum_go(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"hum"};
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    sound s = clips(names, 1);
+    parley_asr_options o = plain(model);
+    parley_asr_result r;
+    o.speech_gate = false;
+    o.context = "laugh ha ha oh";
+    parley_asr *session = open_session(model, &o);
+    push(session, s.samples, s.count);
+    end_sound(session);
+    run_session(session);
+    parley_asr_result_get(session, &r);
+    assert_true(r.segments[0].echoed && r.segments[0].no_speech && !r.text[0] && !r.language[0] && r.segments[0].n_tokens > 0);
+    parley_asr_close(session);
+    free(s.samples);
+    parley_model_close(model);
+}
+
 /* What the second hearing, without the context, decides. */
 static void echoes_of_nothing_go(void **state)
 {
@@ -455,11 +477,17 @@ static void appetites(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_sample_once),         cmocka_unit_test(budgets),
-        cmocka_unit_test(streamed_lengths),          cmocka_unit_test(silence_is_not_heard),
-        cmocka_unit_test(loops_are_heard_in_halves), cmocka_unit_test(echoes_that_are_speech_stay),
-        cmocka_unit_test(echoes_of_nothing_go),      cmocka_unit_test(memory_is_bounded),
-        cmocka_unit_test(segments_wait_for_room),    cmocka_unit_test(appetites),
+        cmocka_unit_test(every_sample_once),
+        cmocka_unit_test(budgets),
+        cmocka_unit_test(streamed_lengths),
+        cmocka_unit_test(silence_is_not_heard),
+        cmocka_unit_test(loops_are_heard_in_halves),
+        cmocka_unit_test(echoes_that_are_speech_stay),
+        cmocka_unit_test(echoes_in_a_hum_go),
+        cmocka_unit_test(echoes_of_nothing_go),
+        cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(segments_wait_for_room),
+        cmocka_unit_test(appetites),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,7 @@ struct asr_stream {
     float most;                  /* largest log-mel value of these */
     size_t step;                 /* answers of the segment */
     bool open;                   /* something in the segment could be speech */
+    bool looped;                 /* the guard ended the last answer */
     bool spoken, echoed;         /* a text that is a piece of the context was heard without it, too; was not */
     asr_stream_text text;
     parley_finish finish, worst; /* of the last answer; of the final ones */

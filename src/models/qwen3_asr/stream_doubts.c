@@ -32,6 +32,7 @@ static parley_status hear_bare(asr_session *s, int64_t samples, bool is_rest, pl
     asr_prompt whole = t->prompt, bare = {.ids.allocator = s->arena.allocator};
     pl_span prefix = t->text.prefix;
     parley_finish finish = t->finish;
+    bool looped = t->looped;
     PL_TRY(pl_asr_prompt(&m->config, m->tokenizer, (pl_tokenize_options){.splitter = m->env.splitter}, (pl_span){"", 0}, language, 0, &bare, error));
     forget(t);
     t->prompt = bare;
@@ -41,6 +42,7 @@ static parley_status hear_bare(asr_session *s, int64_t samples, bool is_rest, pl
     t->prompt = whole;
     t->text.prefix = prefix;
     t->finish = finish;
+    t->looped = looped;
     pl_ids_free(&bare.ids);
     return status;
 }
