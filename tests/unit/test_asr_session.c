@@ -452,6 +452,46 @@ static void segments_wait_for_room(void **state)
     parley_model_close(model);
 }
 
+/* A prompt of more positions than a step takes gives the same bits as one that a tap keeps whole, alone and among others. */
+static void prompts_in_pieces(void **state)
+{
+    (void)state;
+    enum { TOKENS = 4 };
+    static const double lengths[] = {70, 3, 50, 90};
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    parley_asr *together[4];
+    sound s = repeated(90);
+    parley_asr_options o = plain(model), whole;
+    o.budget = PARLEY_TOKENS_GIVEN;
+    o.max_tokens = TOKENS;
+    whole = o;
+    whole.tap = ignore;
+    for (int i = 0; i < 4; i++) {
+        together[i] = open_session(model, &o);
+        push(together[i], s.samples + 1000 * i, (size_t)(lengths[i] * RATE) - 3000);
+        end_sound(together[i]);
+    }
+    parley_error errors[4] = {{0}};
+    for (size_t running = 4; running;)
+        check_ok(parley_asr_step(together, 4, &running, errors), &errors[0]);
+    for (int i = 0; i < 4; i++) {
+        parley_asr_result a, b;
+        parley_asr *alone = open_session(model, &whole);
+        push(alone, s.samples + 1000 * i, (size_t)(lengths[i] * RATE) - 3000);
+        end_sound(alone);
+        run_session(alone);
+        parley_asr_result_get(alone, &a);
+        parley_asr_result_get(together[i], &b);
+        assert_int_equal(a.segments[0].n_tokens, b.segments[0].n_tokens);
+        assert_memory_equal(a.segments[0].token_ids, b.segments[0].token_ids, a.segments[0].n_tokens * sizeof(int32_t));
+        assert_memory_equal(a.segments[0].logprobs, b.segments[0].logprobs, a.segments[0].n_tokens * sizeof(float));
+        parley_asr_close(alone);
+        parley_asr_close(together[i]);
+    }
+    free(s.samples);
+    parley_model_close(model);
+}
+
 /* The estimate that admits segments is of the size of what they hold. */
 static void appetites(void **state)
 {
@@ -488,6 +528,7 @@ int main(void)
         cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test(segments_wait_for_room),
         cmocka_unit_test(appetites),
+        cmocka_unit_test(prompts_in_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
