@@ -101,6 +101,7 @@ typedef struct parley_asr_result {
     const char *text, *language; /* of all finished segments, joined */
     parley_finish finish;        /* CANCELLED before LENGTH before STOP; NONE while running */
     double audio_seconds;
+    double heard_seconds;               /* how far the work is; of segments in work an estimate */
     const parley_asr_segment *segments; /* in order; valid until the session is advanced or closed */
     size_t n_segments;
     uint64_t kv_bytes;

@@ -431,10 +431,16 @@ static void segments_wait_for_room(void **state)
             if (narrow)
                 ((asr_session *)sessions[i])->most_cached = 1;
         }
+        double before = 0;
         for (size_t running = 2; running;) {
             parley_error errors[2] = {{0}};
+            parley_asr_result r;
             int at_once = 0;
             check_ok(parley_asr_step(sessions, 2, &running, errors), &errors[0]);
+            parley_asr_result_get(sessions[0], &r);
+            assert_true(r.heard_seconds >= before && r.heard_seconds <= r.audio_seconds);
+            assert_true(r.finish == PARLEY_FINISH_NONE || r.heard_seconds == r.audio_seconds);
+            before = r.heard_seconds;
             for (int i = 0; i < 2; i++)
                 for (int g = 0; g < ((asr_session *)sessions[i])->n_segments; g++)
                     at_once += ((asr_session *)sessions[i])->segments[g].kv.bytes > 0;

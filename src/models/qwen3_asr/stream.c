@@ -235,6 +235,11 @@ parley_status pl_asr_stream_poll(asr_session *s, parley_asr_update *update, bool
     return status == PARLEY_CANCELLED ? cancelled(s, update, got) : status;
 }
 
+double pl_asr_stream_heard(const asr_session *s)
+{
+    return (double)(s->stream->base + s->stream->answered) / PARLEY_ASR_RATE;
+}
+
 parley_finish pl_asr_stream_finish(const asr_session *s)
 {
     return s->stream->worst;

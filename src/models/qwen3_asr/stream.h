@@ -56,6 +56,7 @@ void pl_asr_stream_pushed(asr_session *s, size_t samples);
 /* At most one update. An error leaves the stream unusable. */
 parley_status pl_asr_stream_poll(asr_session *s, parley_asr_update *update, bool *got, parley_error *error);
 parley_finish pl_asr_stream_finish(const asr_session *s);
+double pl_asr_stream_heard(const asr_session *s); /* seconds */
 
 enum {
     ASR_STREAM_LEAST = PARLEY_ASR_RATE / 2
