@@ -63,7 +63,7 @@ parley_status pl_asr_stream_is_echo(asr_session *s, int64_t samples, bool is_res
     pl_span again, forced = {s->language ? s->language->name : "", s->language ? strlen(s->language->name) : 0};
     pl_answer answer;
     *echo = t->echoed = false;
-    if (!pl_asr_doubts(s) || t->spoken || t->text.stable)
+    if (!pl_asr_doubts(s) || !s->context.length || t->spoken || t->text.stable)
         return PARLEY_OK;
     PL_TRY(is_context(s, said, &t->echoed, error));
     if (!t->echoed)
