@@ -177,8 +177,7 @@ static void settle(hearing *h, slot *s, parley_error *error)
     parley_asr_result result = {.size = sizeof result};
     parley_status status = error->status;
     parley_asr_result_get(s->session, &result);
-    if (result.n_segments)
-        s->heard = result.segments[result.n_segments - 1].end;
+    s->heard = result.heard_seconds;
     if (status == PARLEY_OK && result.finish == PARLEY_FINISH_NONE)
         return;
     if (status == PARLEY_OK)

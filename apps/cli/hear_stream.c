@@ -71,6 +71,8 @@ static void warn(const streaming *s, const parley_asr_update *u)
 {
     if (u->final && u->finish == PARLEY_FINISH_LENGTH && !s->fields->quiet.given)
         cli_notice("warning: %.3f to %.3f s: the text is cut off, all tokens are used", u->start, u->end);
+    if (u->final && u->looped && !s->fields->quiet.given)
+        cli_notice("warning: %.3f to %.3f s: the text repeated itself without end, one copy is kept", u->start, u->end);
     if (u->final && u->echoed && !s->fields->quiet.given)
         cli_notice("warning: %.3f to %.3f s: the text was a piece of the context; it is %s", u->start, u->end,
                    u->no_speech ? "left out, without the context nothing is heard" : "kept, there is speech without the context, too");

@@ -101,6 +101,7 @@ typedef struct parley_asr_result {
     const char *text, *language; /* of all finished segments, joined */
     parley_finish finish;        /* CANCELLED before LENGTH before STOP; NONE while running */
     double audio_seconds;
+    double heard_seconds;               /* how far the work is; of segments in work an estimate */
     const parley_asr_segment *segments; /* in order; valid until the session is advanced or closed */
     size_t n_segments;
     uint64_t kv_bytes;
@@ -126,6 +127,7 @@ typedef struct parley_asr_update {
     const char *language; /* "" when unknown */
     parley_finish finish; /* of a final update: STOP, LENGTH or CANCELLED; else NONE */
     bool no_speech;
+    bool looped; /* the loop guard ended the answer; the text holds one copy */
     bool echoed; /* the answer was a piece of the context; see parley_asr_segment */
 } parley_asr_update;
 

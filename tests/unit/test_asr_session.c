@@ -328,6 +328,28 @@ static void echoes_that_are_speech_stay(void **state)
     parley_model_close(model);
 }
 
+/* With this context the model has words for a hum; without it none. The gate, which would not have asked, is open. */
+static void echoes_in_a_hum_go(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"hum"};
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    sound s = clips(names, 1);
+    parley_asr_options o = plain(model);
+    parley_asr_result r;
+    o.speech_gate = false;
+    o.context = "laugh ha ha oh";
+    parley_asr *session = open_session(model, &o);
+    push(session, s.samples, s.count);
+    end_sound(session);
+    run_session(session);
+    parley_asr_result_get(session, &r);
+    assert_true(r.segments[0].echoed && r.segments[0].no_speech && !r.text[0] && !r.language[0] && r.segments[0].n_tokens > 0);
+    parley_asr_close(session);
+    free(s.samples);
+    parley_model_close(model);
+}
+
 /* What the second hearing, without the context, decides. */
 static void echoes_of_nothing_go(void **state)
 {
@@ -409,10 +431,16 @@ static void segments_wait_for_room(void **state)
             if (narrow)
                 ((asr_session *)sessions[i])->most_cached = 1;
         }
+        double before = 0;
         for (size_t running = 2; running;) {
             parley_error errors[2] = {{0}};
+            parley_asr_result r;
             int at_once = 0;
             check_ok(parley_asr_step(sessions, 2, &running, errors), &errors[0]);
+            parley_asr_result_get(sessions[0], &r);
+            assert_true(r.heard_seconds >= before && r.heard_seconds <= r.audio_seconds);
+            assert_true(r.finish == PARLEY_FINISH_NONE || r.heard_seconds == r.audio_seconds);
+            before = r.heard_seconds;
             for (int i = 0; i < 2; i++)
                 for (int g = 0; g < ((asr_session *)sessions[i])->n_segments; g++)
                     at_once += ((asr_session *)sessions[i])->segments[g].kv.bytes > 0;
@@ -426,6 +454,46 @@ static void segments_wait_for_room(void **state)
         parley_asr_close(sessions[1]);
     }
     assert_string_equal(text[0], text[1]);
+    free(s.samples);
+    parley_model_close(model);
+}
+
+/* A prompt of more positions than a step takes gives the same bits as one that a tap keeps whole, alone and among others. */
+static void prompts_in_pieces(void **state)
+{
+    (void)state;
+    enum { TOKENS = 4 };
+    static const double lengths[] = {70, 3, 50, 90};
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    parley_asr *together[4];
+    sound s = repeated(90);
+    parley_asr_options o = plain(model), whole;
+    o.budget = PARLEY_TOKENS_GIVEN;
+    o.max_tokens = TOKENS;
+    whole = o;
+    whole.tap = ignore;
+    for (int i = 0; i < 4; i++) {
+        together[i] = open_session(model, &o);
+        push(together[i], s.samples + 1000 * i, (size_t)(lengths[i] * RATE) - 3000);
+        end_sound(together[i]);
+    }
+    parley_error errors[4] = {{0}};
+    for (size_t running = 4; running;)
+        check_ok(parley_asr_step(together, 4, &running, errors), &errors[0]);
+    for (int i = 0; i < 4; i++) {
+        parley_asr_result a, b;
+        parley_asr *alone = open_session(model, &whole);
+        push(alone, s.samples + 1000 * i, (size_t)(lengths[i] * RATE) - 3000);
+        end_sound(alone);
+        run_session(alone);
+        parley_asr_result_get(alone, &a);
+        parley_asr_result_get(together[i], &b);
+        assert_int_equal(a.segments[0].n_tokens, b.segments[0].n_tokens);
+        assert_memory_equal(a.segments[0].token_ids, b.segments[0].token_ids, a.segments[0].n_tokens * sizeof(int32_t));
+        assert_memory_equal(a.segments[0].logprobs, b.segments[0].logprobs, a.segments[0].n_tokens * sizeof(float));
+        parley_asr_close(alone);
+        parley_asr_close(together[i]);
+    }
     free(s.samples);
     parley_model_close(model);
 }
@@ -455,11 +523,18 @@ static void appetites(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_sample_once),         cmocka_unit_test(budgets),
-        cmocka_unit_test(streamed_lengths),          cmocka_unit_test(silence_is_not_heard),
-        cmocka_unit_test(loops_are_heard_in_halves), cmocka_unit_test(echoes_that_are_speech_stay),
-        cmocka_unit_test(echoes_of_nothing_go),      cmocka_unit_test(memory_is_bounded),
-        cmocka_unit_test(segments_wait_for_room),    cmocka_unit_test(appetites),
+        cmocka_unit_test(every_sample_once),
+        cmocka_unit_test(budgets),
+        cmocka_unit_test(streamed_lengths),
+        cmocka_unit_test(silence_is_not_heard),
+        cmocka_unit_test(loops_are_heard_in_halves),
+        cmocka_unit_test(echoes_that_are_speech_stay),
+        cmocka_unit_test(echoes_in_a_hum_go),
+        cmocka_unit_test(echoes_of_nothing_go),
+        cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(segments_wait_for_room),
+        cmocka_unit_test(appetites),
+        cmocka_unit_test(prompts_in_pieces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

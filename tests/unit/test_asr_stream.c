@@ -138,6 +138,39 @@ static void short_clips(void **state)
     parley_model_close(model);
 }
 
+/* A piece of the context is kept where it is heard without the context, too, and then grows as any text; else it is dropped. */
+static void echoes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *clips[3], *context, *text;
+        int count;
+        bool gate, echoed, no_speech;
+    } rows[] = {{{"chirp"}, "hello world", "hello world", 1, true, true, false},
+                {{"hum"}, "laugh ha ha oh", "", 1, false, true, true},
+                {{"hum"}, "laugh ha ha oh", "", 1, true, false, true},
+                {{"hum", "hum", "hum"}, "laugh ha ha oh", "", 3, true, false, true}};
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        parley_asr_options o = streaming(model);
+        sound s = clips(rows[i].clips, rows[i].count);
+        parley_asr_update u, last = {0};
+        o.context = rows[i].context;
+        o.speech_gate = rows[i].gate;
+        parley_asr *session = open_session(model, &o);
+        push(session, s.samples, s.count);
+        end_sound(session);
+        while (poll(session, &u))
+            last = u;
+        assert_true(last.final && last.echoed == rows[i].echoed && last.no_speech == rows[i].no_speech);
+        assert_int_equal(last.length, strlen(rows[i].text));
+        assert_int_equal(last.stable, last.length);
+        parley_asr_close(session);
+        free(s.samples);
+    }
+    parley_model_close(model);
+}
+
 /* Without a prefix an answer is that of the sound so far, heard as a file: cached windows and what follows them are in their places. */
 static void answers_are_those_of_the_sound_so_far(void **state)
 {
@@ -176,7 +209,7 @@ static void sizes_of_pushes(void **state)
     o.stream_chunk_seconds = 1;
     o.stream_segment_seconds = 5;
     o.language = "fr";
-    o.context = "laugh";
+    o.context = "laugh ha ha oh hello world";
     for (int forced = 0; forced < 2; forced++) {
         o.language = forced ? "fr" : "auto";
         follower whole = run_stream(model, &o, &s, 0);
@@ -393,10 +426,9 @@ static void out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(short_clips),     cmocka_unit_test(answers_are_those_of_the_sound_so_far),
-        cmocka_unit_test(sizes_of_pushes), cmocka_unit_test(an_hour),
-        cmocka_unit_test(rests),           cmocka_unit_test(cancelling),
-        cmocka_unit_test(tiny_sounds),     cmocka_unit_test(wrong_calls),
+        cmocka_unit_test(short_clips),     cmocka_unit_test(echoes),        cmocka_unit_test(answers_are_those_of_the_sound_so_far),
+        cmocka_unit_test(sizes_of_pushes), cmocka_unit_test(an_hour),       cmocka_unit_test(rests),
+        cmocka_unit_test(cancelling),      cmocka_unit_test(tiny_sounds),   cmocka_unit_test(wrong_calls),
         cmocka_unit_test(wrong_options),   cmocka_unit_test(out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,4 @@
-/* labels: threads */
+/* labels: threads sanitize */
 /* Several threads hear with one model: whole sounds, streams, and one that is cancelled from outside. */
 #include <pthread.h>
 #include <setjmp.h>

@@ -306,6 +306,25 @@ static parley_finish finish_of(const asr_session *s, int count)
     return worst;
 }
 
+/* Of a segment's work the prompt is about one half, the answer the other; speech gives 3 to 5 tokens a second (spec/qwen3_asr.md 4.5). */
+static double part_heard(const asr_segment *g)
+{
+    double wanted = 4.0 * (double)g->samples / PARLEY_ASR_RATE, said = g->n_tokens / wanted;
+    if (g->stage == ASR_PROMPT)
+        return 0.5 * (double)g->kv.length / (double)g->prompt.ids.count;
+    return g->stage == ASR_TOKENS ? 0.5 + 0.5 * (said < 1 ? said : 1) : g->stage == ASR_DONE;
+}
+
+static double heard_seconds(const asr_session *s)
+{
+    double samples = s->oldest < s->n_segments ? (double)s->segments[s->oldest].first : (double)s->samples;
+    if (s->stream)
+        return pl_asr_stream_heard(s);
+    for (int i = s->oldest; i < s->begun; i++)
+        samples += part_heard(&s->segments[i]) * (double)s->segments[i].samples;
+    return s->n_segments ? samples / PARLEY_ASR_RATE : 0;
+}
+
 static void result(parley_asr *session, parley_asr_result *r)
 {
     asr_session *s = (asr_session *)session;
@@ -321,6 +340,7 @@ static void result(parley_asr *session, parley_asr_result *r)
                              .language = s->joined_language ? s->joined_language : "",
                              .finish = finish_of(s, count),
                              .audio_seconds = (double)s->samples / PARLEY_ASR_RATE,
+                             .heard_seconds = heard_seconds(s),
                              .segments = s->results,
                              .n_segments = (size_t)count,
                              .kv_bytes = s->kv_bytes,

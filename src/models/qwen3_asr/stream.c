@@ -32,7 +32,7 @@ static void begin_segment(asr_stream *t)
     t->windows = 0;
     t->most = -INFINITY;
     t->step = 0;
-    t->open = t->spoken = t->echoed = false;
+    t->open = t->spoken = t->echoed = t->looped = false;
     t->text = (asr_stream_text){.raw = {"", 0}, .prefix = {"", 0}, .text = {"", 0}, .language = {"", 0}};
     t->finish = PARLEY_FINISH_STOP;
 }
@@ -104,6 +104,7 @@ static parley_status hear_nothing(asr_stream *t)
     t->text.text = t->text.language = (pl_span){"", 0};
     t->text.no_speech = true;
     t->finish = PARLEY_FINISH_STOP;
+    t->looped = false;
     return PARLEY_OK;
 }
 
@@ -139,6 +140,7 @@ static void tell(const asr_session *s, int64_t samples, bool final, parley_asr_u
                                   .language = t->text.language.text,
                                   .finish = final ? t->finish : PARLEY_FINISH_NONE,
                                   .no_speech = t->text.no_speech,
+                                  .looped = t->looped,
                                   .echoed = t->echoed};
 }
 
@@ -231,6 +233,11 @@ parley_status pl_asr_stream_poll(asr_session *s, parley_asr_update *update, bool
         status = hear_rest(s, update, got, error);
     }
     return status == PARLEY_CANCELLED ? cancelled(s, update, got) : status;
+}
+
+double pl_asr_stream_heard(const asr_session *s)
+{
+    return (double)(s->stream->base + s->stream->answered) / PARLEY_ASR_RATE;
 }
 
 parley_finish pl_asr_stream_finish(const asr_session *s)

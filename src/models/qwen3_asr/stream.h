@@ -39,6 +39,7 @@ struct asr_stream {
     float most;                  /* largest log-mel value of these */
     size_t step;                 /* answers of the segment */
     bool open;                   /* something in the segment could be speech */
+    bool looped;                 /* the guard ended the last answer */
     bool spoken, echoed;         /* a text that is a piece of the context was heard without it, too; was not */
     asr_stream_text text;
     parley_finish finish, worst; /* of the last answer; of the final ones */
@@ -55,6 +56,7 @@ void pl_asr_stream_pushed(asr_session *s, size_t samples);
 /* At most one update. An error leaves the stream unusable. */
 parley_status pl_asr_stream_poll(asr_session *s, parley_asr_update *update, bool *got, parley_error *error);
 parley_finish pl_asr_stream_finish(const asr_session *s);
+double pl_asr_stream_heard(const asr_session *s); /* seconds */
 
 enum {
     ASR_STREAM_LEAST = PARLEY_ASR_RATE / 2

@@ -138,6 +138,7 @@ static parley_status choose(answer *a, bool *more, parley_error *error)
     PL_TRY(pl_greedy(a->scores, c->head_rows, &a->tokens[a->n], NULL, error));
     int32_t id = a->tokens[a->n++];
     bool ends = pl_asr_ends(c, id), loops = !ends && a->s->options.budget != PARLEY_TOKENS_GIVEN && pl_loop_guard_push(&a->guard, id, &keep);
+    a->t->looped = loops;
     a->said = loops ? keep : ends ? a->n - 1 : a->n;
     a->t->finish = ends || loops ? PARLEY_FINISH_STOP : PARLEY_FINISH_LENGTH;
     *more = !ends && !loops && a->n < a->budget;

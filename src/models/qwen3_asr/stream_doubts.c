@@ -32,6 +32,7 @@ static parley_status hear_bare(asr_session *s, int64_t samples, bool is_rest, pl
     asr_prompt whole = t->prompt, bare = {.ids.allocator = s->arena.allocator};
     pl_span prefix = t->text.prefix;
     parley_finish finish = t->finish;
+    bool looped = t->looped;
     PL_TRY(pl_asr_prompt(&m->config, m->tokenizer, (pl_tokenize_options){.splitter = m->env.splitter}, (pl_span){"", 0}, language, 0, &bare, error));
     forget(t);
     t->prompt = bare;
@@ -41,6 +42,7 @@ static parley_status hear_bare(asr_session *s, int64_t samples, bool is_rest, pl
     t->prompt = whole;
     t->text.prefix = prefix;
     t->finish = finish;
+    t->looped = looped;
     pl_ids_free(&bare.ids);
     return status;
 }
@@ -61,7 +63,7 @@ parley_status pl_asr_stream_is_echo(asr_session *s, int64_t samples, bool is_res
     pl_span again, forced = {s->language ? s->language->name : "", s->language ? strlen(s->language->name) : 0};
     pl_answer answer;
     *echo = t->echoed = false;
-    if (!pl_asr_doubts(s) || t->spoken || t->text.stable)
+    if (!pl_asr_doubts(s) || !s->context.length || t->spoken || t->text.stable)
         return PARLEY_OK;
     PL_TRY(is_context(s, said, &t->echoed, error));
     if (!t->echoed)
