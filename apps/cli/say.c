@@ -72,6 +72,7 @@ static parley_status open_session(run *r, parley_error *error)
         options.tap_context = &r->dump;
     }
     options.exact_cut = options.ref_codes && (r->wav_file.regular || r->dump.directory);
+    say_set_pieces(r->fields, r->text.size, &options);
     CLI_TRY(parley_tts_open(r->model, &options, &r->session, error));
     cli_signals_graceful();
     cli_signals_watch(r->session);
