@@ -81,6 +81,7 @@ static const cli_option rows[] = {
     TEXT("--teacher", teacher, "FILE", "takes these codes (.npy or .json) in place of the chosen ones and reports how many agree"),
     TEXT("--dump", dump, "DIR", "writes every intermediate result as DIR/NAME.npy"),
     SHORT("--file", 'f', file, "FILE", "reads the text from a file, - is standard input"),
+    FLAG("--live", live, "speaks the text of standard input while it comes; the speech is the same"),
     FLAG("--lines", lines, "every line of -f that is not empty is a text of its own; with --output-dir"),
     TEXT("--jobs", jobs, "FILE.jsonl", "many texts: a line is an object of text and any of voice, language, instruct, seed"),
     TEXT("--output-dir", output_dir, "DIR", "where many texts go: DIR/0001.wav and so on"),
@@ -151,6 +152,13 @@ static parley_status check_exclusions(const say_fields *f, bool argument, parley
         {many, f->output.given, how, "-o (the files go to --output-dir)"},
         {many, f->teacher.given, how, "--teacher"},
         {many, f->dump.given, how, "--dump"},
+        {f->live.given, argument, "--live", "a text"},
+        {f->live.given, f->file.given && strcmp(f->file.value, "-") != 0, "--live", "-f FILE"},
+        {f->live.given, many, "--live", how},
+        {f->live.given, f->clone.given && !strcmp(f->clone.value, "-"), "--live", "--clone -"},
+        {f->live.given, f->teacher.given, "--live", "--teacher"},
+        {f->live.given, f->dump.given, "--live", "--dump"},
+        {f->live.given, f->special_tokens.given, "--live", "--special-tokens"},
         {f->split.given && f->split.value > 0, f->teacher.given, "--split", "--teacher"},
         {f->split.given && f->split.value > 0, f->dump.given, "--split", "--dump"},
     };
@@ -272,7 +280,8 @@ void say_set_pieces(const say_fields *fields, size_t bytes, parley_tts_options *
     if (options->tap || options->teacher || bytes <= (size_t)length)
         length = 0;
     options->piece_length = length;
-    options->exact_cut = options->exact_cut && length == 0;
+    options->exact_cut = options->exact_cut && length == 0 && !fields->live.given;
+    options->live_text = fields->live.given;
     if (fields->pause.given)
         options->pause_seconds = fields->pause.value;
 }

@@ -27,6 +27,26 @@ def samples(wav):
     return list(struct.unpack(f"<{(len(wav) - 44) // 2}h", wav[44:]))
 
 
+def live(program, base):
+    """Text in parts over a pipe: sound comes before the text has ended, and is that of the whole text."""
+    options = [*base, "--seed", "5", "--layout", "streaming", "--max-frames", "60", "-o", "-"]
+    text = "\ufeffOne day a man came to town, and he said: gr\u00fc\u00df Gott. It was all that he said\n"
+    whole = run(program, *options, "-f", "-", text=text.encode()).stdout
+    process = subprocess.Popen([program, "say", "--quiet", *options, "--live"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    head, tail = text.encode()[:40], text.encode()[40:]
+    for byte in head:
+        process.stdin.write(bytes([byte]))
+        process.stdin.flush()
+    early = process.stdout.read(44 + 2 * 1920)  # a header and a frame, while the rest of the text is still here
+    process.stdin.write(tail)
+    process.stdin.close()
+    late = process.stdout.read()
+    if process.wait() != 0 or early + late != whole:
+        sys.exit("a live text is spoken in another way")
+    if run(program, *options, "--live", text=b" \n ", status=2).stdout[44:]:
+        sys.exit("a blank live text gives sound")
+
+
 def main():
     program, model = sys.argv[1:]
     base = ["-m", model, "--max-frames", str(FRAMES), "--temperature", "0.8"]
@@ -66,7 +86,9 @@ def main():
         with open("out/0001.wav", "rb") as a, open("out/0002.wav", "rb") as b, open("plain.wav", "rb") as c:
             if samples(a.read()) != whole or b.read() != c.read():
                 sys.exit("one text among many is spoken in another way")
-        for wrong in (["--split", "19"], ["--split", "-1"], ["--split", "100001"], ["--pause", "11"], ["--split", "20", "--dump", "d"]):
+        live(program, base[:2] + base[4:])
+        for wrong in (["--live", "--dump", "d"], ["--live", "--special-tokens"], ["--live", "--jobs", "jobs.jsonl", "--output-dir", "o"],
+                      ["--split", "19"], ["--split", "-1"], ["--split", "100001"], ["--pause", "11"], ["--split", "20", "--dump", "d"]):
             run(program, *base, *wrong, "-o", "x.wav", "hello", status=2)
     return 0
 
