@@ -71,10 +71,21 @@ static void *read_all(void *context)
     return NULL;
 }
 
-static double frames_a_second(parley_engine *engine, const parley_tts_options *options, stream *streams, int count, bool together, double apart)
+static double cpu_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+typedef struct speed {
+    double frames_a_second, cpu_a_frame; /* the second, in seconds of all threads, says more where others use the machine */
+} speed;
+
+static speed measure(parley_engine *engine, const parley_tts_options *options, stream *streams, int count, bool together, double apart)
 {
     uint64_t frames = 0;
-    double began = now();
+    double began = now(), cpu = cpu_now();
     for (int i = 0; i < count; i++) {
         parley_tts_options o = *options;
         o.seed = (uint64_t)i;
@@ -89,7 +100,7 @@ static double frames_a_second(parley_engine *engine, const parley_tts_options *o
         pthread_join(streams[i].thread, NULL);
     for (int i = 0; i < count; i++)
         frames += streams[i].frames;
-    return (double)frames / (now() - began);
+    return (speed){(double)frames / (now() - began), (cpu_now() - cpu) / (double)frames};
 }
 
 static int by_size(const void *a, const void *b)
@@ -128,9 +139,9 @@ static void measure_gaps(const parley_model *model, const parley_engine_options 
     o.chunk_frames = 1;
     if (parley_model_info(model)->has_speaker_encoder)
         need(parley_engine_encode_voice(engine, pcm, sizeof pcm / sizeof pcm[0], NULL, NULL, &voice, &error), &error);
-    double rate = frames_a_second(engine, &o, streams, count, true, 0.2);
+    speed rate = measure(engine, &o, streams, count, true, 0.2);
     parley_engine_figures_get(engine, &f);
-    printf("%d streams 0.2 s apart, a piece a frame%s: %.2f frames/s\n", count, voice ? ", beside the encoding of a voice" : "", rate);
+    printf("%d streams 0.2 s apart, a piece a frame%s: %.2f frames/s\n", count, voice ? ", beside the encoding of a voice" : "", rate.frames_a_second);
     report_gaps(streams, count, &f);
     parley_request_release(voice);
     parley_engine_close(engine);
@@ -163,10 +174,11 @@ int main(int argc, char **argv)
         streams[i].gaps = malloc(MOST_GAPS * sizeof *streams[i].gaps);
     need(parley_engine_open(model, &eo, &engine, &error), &error);
     for (int round = 0; round < rounds; round++) {
-        double one = frames_a_second(engine, &o, streams, count < 3 ? count : 3, false, 0);
-        double many = frames_a_second(engine, &o, streams, count, true, 0);
-        printf("one stream %.2f frames/s (%.2f x real time), %d streams %.2f frames/s (%.2f x): ratio %.2f\n", one, one * 0.08, count, many,
-               many * 0.08, many / one);
+        speed one = measure(engine, &o, streams, count < 3 ? count : 3, false, 0), many = measure(engine, &o, streams, count, true, 0);
+        printf("one stream %.2f frames/s (%.2f x real time), %d streams %.2f frames/s (%.2f x): ratio %.2f; processor time a frame %.1f and %.1f ms: "
+               "ratio %.2f\n",
+               one.frames_a_second, one.frames_a_second * 0.08, count, many.frames_a_second, many.frames_a_second * 0.08,
+               many.frames_a_second / one.frames_a_second, 1e3 * one.cpu_a_frame, 1e3 * many.cpu_a_frame, one.cpu_a_frame / many.cpu_a_frame);
         fflush(stdout);
     }
     parley_engine_close(engine);
