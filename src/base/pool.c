@@ -28,6 +28,7 @@ struct pl_pool {
     atomic_bool stop;
     pthread_mutex_t sleep_lock;
     pthread_cond_t wake;
+    atomic_int waiting;              /* threads, for the holder to let go */
     atomic_uintptr_t holder, caller; /* threads: that holds the pool; whose region is shared now. 0: none */
     pthread_mutex_t hold_lock;
     pthread_cond_t free;
@@ -197,9 +198,16 @@ static void wait_for_turn(pl_pool *pool)
     if (!has_to_wait(pool))
         return;
     pthread_mutex_lock(&pool->hold_lock);
+    atomic_fetch_add(&pool->waiting, 1);
     while (atomic_load(&pool->holder) != 0)
         pthread_cond_wait(&pool->free, &pool->hold_lock);
+    atomic_fetch_sub(&pool->waiting, 1);
     pthread_mutex_unlock(&pool->hold_lock);
+}
+
+bool pl_pool_is_wanted(const pl_pool *pool)
+{
+    return pool && atomic_load(&pool->waiting) > 0;
 }
 
 void pl_pool_hold(pl_pool *pool)

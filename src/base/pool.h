@@ -20,5 +20,7 @@ void pl_pool_run(pl_pool *pool, void (*run)(void *context, int task, int worker)
  * when it is let go. So a thread that must not be late computes beside others that take long. NULL is allowed. */
 void pl_pool_hold(pl_pool *pool);
 void pl_pool_let_go(pl_pool *pool);
+/* Whether others wait for it. */
+bool pl_pool_is_wanted(const pl_pool *pool);
 
 #endif
