@@ -62,6 +62,7 @@ void cli_report_members(cli_json *json, const cli_report *report)
     double audio = cli_report_audio_seconds(report);
     uint64_t peak = cli_peak_memory();
     cli_json_ids(json, "text_ids", result->text_ids, result->n_text_ids);
+    cli_json_whole(json, "pieces", result->pieces);
     cli_json_whole(json, "prompt_length", result->prompt_length);
     cli_json_unsigned(json, "frames", result->frames);
     cli_json_string(json, "finish_reason", parley_finish_name(result->finish));

@@ -1,6 +1,7 @@
 /* parley say: one text. */
 #include "commands.h"
 #include "json_out.h"
+#include "live_text.h"
 #include "notice.h"
 #include "report.h"
 #include "say_voice.h"
@@ -15,6 +16,7 @@ enum { PULL_SAMPLES = 16384 };
 typedef struct run {
     const say_fields *fields;
     cli_buffer text;
+    cli_live live;
     say_inputs inputs;
     cli_output wav_file, json_file, codes_file;
     cli_dump dump;
@@ -42,6 +44,7 @@ static void close_run(run *r)
     cli_dump_close(&r->dump);
     say_free_inputs(&r->inputs);
     cli_buffer_free(&r->text);
+    cli_buffer_free(&r->live.pending);
 }
 
 static const char *wav_path(const say_fields *fields)
@@ -72,9 +75,12 @@ static parley_status open_session(run *r, parley_error *error)
         options.tap_context = &r->dump;
     }
     options.exact_cut = options.ref_codes && (r->wav_file.regular || r->dump.directory);
+    say_set_pieces(r->fields, r->fields->live.given ? SIZE_MAX : r->text.size, &options);
     CLI_TRY(parley_tts_open(r->model, &options, &r->session, error));
     cli_signals_graceful(true);
     cli_signals_watch(r->session);
+    if (r->fields->live.given)
+        return PARLEY_OK;
     CLI_TRY(parley_tts_push_text(r->session, r->text.data ? r->text.data : "", r->text.size, error));
     return parley_tts_finish_text(r->session, error);
 }
@@ -90,6 +96,11 @@ static parley_status take_samples(run *r, const float *pcm, size_t count, parley
     return PARLEY_OK;
 }
 
+static bool is_live(const run *r)
+{
+    return r->fields->live.given && !r->live.ended;
+}
+
 /* A run that is cancelled ends like one that is done: what was made is kept. */
 static parley_status pull_all(run *r, parley_error *error)
 {
@@ -97,13 +108,15 @@ static parley_status pull_all(run *r, parley_error *error)
     size_t count;
     do {
         count = 0;
+        if (is_live(r))
+            CLI_TRY(cli_live_feed(&r->live, r->session, parley_tts_waiting(r->session), error));
         parley_status status = parley_tts_pull(r->session, pcm, PULL_SAMPLES, &count, error);
         r->cancelled = status == PARLEY_CANCELLED;
         if (r->cancelled)
             break;
         CLI_TRY(status);
         CLI_TRY(take_samples(r, pcm, count, error));
-    } while (count > 0);
+    } while (count > 0 || (is_live(r) && parley_tts_waiting(r->session)));
     parley_tts_result_get(r->session, &r->report.result);
     if (r->cancelled)
         r->report.result.finish = PARLEY_FINISH_CANCELLED;
@@ -182,7 +195,7 @@ static parley_status speak(run *r, parley_error *error)
 static parley_status say_one(const say_fields *fields, const char *argument, parley_error *error)
 {
     run r = {.fields = fields, .wav_file = CLI_OUTPUT_NONE, .json_file = CLI_OUTPUT_NONE, .codes_file = CLI_OUTPUT_NONE};
-    parley_status status = cli_text_input(argument, fields->file.value, &r.text, error);
+    parley_status status = fields->live.given ? PARLEY_OK : cli_text_input(argument, fields->file.value, &r.text, error);
     if (status == PARLEY_OK)
         status = say_read_inputs(fields, &r.inputs, error);
     if (status == PARLEY_OK)

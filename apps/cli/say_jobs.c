@@ -104,6 +104,7 @@ static parley_status row_options(const batch *b, const cli_job *job, const say_v
     if (job->has_seed)
         options->seed = job->seed;
     options->exact_cut = options->ref_codes != NULL;
+    say_set_pieces(b->fields, job->text.size, options);
     return PARLEY_OK;
 }
 

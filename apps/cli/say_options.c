@@ -65,6 +65,9 @@ static const cli_option rows[] = {
     REAL("--sub-top-p", sub_top_p, 0, 1, true, "of the other codes; default: the model's"),
     {.name = "--seed", .kind = CLI_SEED, FIELD(seed), .value = "N", .help = "of the draws; default: drawn at random and reported"},
     WHOLE("--max-frames", max_frames, 1, INT32_MAX, "most frames (80 ms each) to speak; default: a budget from the length of the text"),
+    WHOLE("--split", split, 0, 100000,
+          "length of pieces, in characters, that longer texts are cut into at sentences, 20 or more; 0: never; default 1000"),
+    REAL("--pause", pause, 0, 10, false, "seconds of silence between two pieces; default 0.3"),
     FLAG("--special-tokens", special_tokens, "read spellings such as <|im_end|> in the text as tokens"),
     FLAG("--allow-empty", allow_empty, "speak an empty text, too"),
     CLI_ROW_SPLITTER(say_fields, model),
@@ -79,6 +82,7 @@ static const cli_option rows[] = {
     TEXT("--teacher", teacher, "FILE", "takes these codes (.npy or .json) in place of the chosen ones and reports how many agree"),
     TEXT("--dump", dump, "DIR", "writes every intermediate result as DIR/NAME.npy"),
     SHORT("--file", 'f', file, "FILE", "reads the text from a file, - is standard input"),
+    FLAG("--live", live, "speaks the text of standard input while it comes; the speech is the same"),
     FLAG("--lines", lines, "every line of -f that is not empty is a text of its own; with --output-dir"),
     TEXT("--jobs", jobs, "FILE.jsonl", "many texts: a line is an object of text and any of voice, language, instruct, seed"),
     TEXT("--output-dir", output_dir, "DIR", "where many texts go: DIR/0001.wav and so on"),
@@ -149,6 +153,15 @@ static parley_status check_exclusions(const say_fields *f, bool argument, parley
         {many, f->output.given, how, "-o (the files go to --output-dir)"},
         {many, f->teacher.given, how, "--teacher"},
         {many, f->dump.given, how, "--dump"},
+        {f->live.given, argument, "--live", "a text"},
+        {f->live.given, f->file.given && strcmp(f->file.value, "-") != 0, "--live", "-f FILE"},
+        {f->live.given, many, "--live", how},
+        {f->live.given, f->clone.given && !strcmp(f->clone.value, "-"), "--live", "--clone -"},
+        {f->live.given, f->teacher.given, "--live", "--teacher"},
+        {f->live.given, f->dump.given, "--live", "--dump"},
+        {f->live.given, f->special_tokens.given, "--live", "--special-tokens"},
+        {f->split.given && f->split.value > 0, f->teacher.given, "--split", "--teacher"},
+        {f->split.given && f->split.value > 0, f->dump.given, "--split", "--dump"},
     };
     for (size_t i = 0; i < CLI_COUNT(pairs); i++) {
         if (pairs[i].a && pairs[i].b)
@@ -179,6 +192,9 @@ static parley_status check_outputs(const say_fields *f, parley_error *error)
 
 parley_status say_check(const say_fields *fields, const cli_arguments *arguments, parley_error *error)
 {
+    enum { LEAST_PIECE = 20 }; /* as in parley_tts_options */
+    if (fields->split.value > 0 && fields->split.value < LEAST_PIECE)
+        return cli_fail(error, PARLEY_ARGUMENT, "--split: %d, expected 0 or at least %d", (int)fields->split.value, LEAST_PIECE);
     CLI_TRY(check_exclusions(fields, arguments->count > 0, error));
     CLI_TRY(check_needs(fields, error));
     return check_outputs(fields, error);
@@ -255,6 +271,20 @@ static void set_text(const say_fields *f, const say_inputs *inputs, parley_tts_o
         options->instruct = f->instruct.value;
     options->teacher = inputs->teacher.values;
     options->teacher_frames = inputs->teacher.frames;
+}
+
+/* A text has at least as many bytes as the library counts characters: one of no more bytes than the length is one piece either way. */
+void say_set_pieces(const say_fields *fields, size_t bytes, parley_tts_options *options)
+{
+    enum { LENGTH = 1000 }; /* a minute or so of speech */
+    int32_t length = fields->split.given ? fields->split.value : LENGTH;
+    if (options->tap || options->teacher || bytes <= (size_t)length)
+        length = 0;
+    options->piece_length = length;
+    options->exact_cut = options->exact_cut && length == 0 && !fields->live.given;
+    options->live_text = fields->live.given;
+    if (fields->pause.given)
+        options->pause_seconds = fields->pause.value;
 }
 
 parley_status say_tts_options(const parley_model *model, const say_fields *fields, const say_inputs *inputs, const say_voice *row,

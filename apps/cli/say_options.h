@@ -16,10 +16,10 @@ typedef struct say_fields {
     cli_text voice, voices, language, instruct, xvector, ref_codes, ref_text, ref_text_file, clone;
     cli_sound_fields sound; /* of --clone */
     cli_int layout, kv, activations, wav_format, clone_mode;
-    cli_flag greedy, special_tokens, allow_empty, lines, quiet, no_cache;
-    cli_real clone_silence;
+    cli_flag greedy, special_tokens, allow_empty, lines, quiet, no_cache, live;
+    cli_real clone_silence, pause;
     cli_real temperature, top_p, repetition_penalty, sub_temperature, sub_top_p;
-    cli_int top_k, sub_top_k, max_frames, batch;
+    cli_int top_k, sub_top_k, max_frames, batch, split;
     cli_seed seed;
     cli_text output, json, codes, teacher, dump, file, jobs, output_dir;
 } say_fields;
@@ -53,6 +53,10 @@ void say_free_inputs(say_inputs *inputs);
  * random. Fails where codes do not fit the model. */
 parley_status say_tts_options(const parley_model *model, const say_fields *fields, const say_inputs *inputs, const say_voice *row,
                               parley_tts_options *options, parley_error *error);
+
+/* Long texts are spoken in pieces: sets them up for a text of `bytes`, SIZE_MAX when that is not known. Teacher codes and dumps are of one piece, and
+ * so is the exact cut. */
+void say_set_pieces(const say_fields *fields, size_t bytes, parley_tts_options *options);
 
 parley_status say_draw_seed(uint64_t *seed, parley_error *error);
 

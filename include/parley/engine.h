@@ -71,8 +71,9 @@ typedef struct parley_request_options {
 PARLEY_API void parley_request_options_init(parley_request_options *options);
 
 /* Speaks a text that is pushed and finished. `options` as for parley_tts_open(), copied with all they point to (the parley_reference but for: it must
- * stay open until the request is released). With options->live_text the request is queued by its first text and speaks while text comes; else it is
- * queued by parley_request_finish_text(). `request_options` NULL: the defaults. Errors: those of parley_tts_open(), STATE (draining). */
+ * stay open until the request is released; taps are called on threads of the engine). With options->live_text the request is queued by its first text
+ * and speaks while text comes; else it is queued by parley_request_finish_text(). `request_options` NULL: the defaults. Errors: those of
+ * parley_tts_open(), STATE (draining). */
 PARLEY_API PARLEY_MUST_USE parley_status parley_engine_speak(parley_engine *engine, const parley_tts_options *options,
                                                              const parley_request_options *request_options, parley_request **request,
                                                              parley_error *error);
@@ -121,7 +122,8 @@ PARLEY_API PARLEY_MUST_USE parley_status parley_engine_encode_voice(parley_engin
                                                                     const parley_request_options *request_options, parley_request **request,
                                                                     parley_error *error);
 
-/* Makes the request end with PARLEY_FINISH_CANCELLED and PARLEY_CANCELLED within a turn, queued or running; encode_voice within a stage. */
+/* Makes the request end with PARLEY_FINISH_CANCELLED and PARLEY_CANCELLED within a turn, queued or running (encode_voice: within a stage); PCM and
+ * updates that were not fetched are dropped. One that is not queued yet ends so when it is. */
 PARLEY_API void parley_request_cancel(parley_request *request);
 
 /* Cancels the request if it has not ended and gives it back; what its events pointed to is gone. Never waits for work, only for a notify() that is

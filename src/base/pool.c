@@ -28,6 +28,7 @@ struct pl_pool {
     atomic_bool stop;
     pthread_mutex_t sleep_lock;
     pthread_cond_t wake;
+    atomic_int waiting;              /* threads, for the holder to let go */
     atomic_uintptr_t holder, caller; /* threads: that holds the pool; whose region is shared now. 0: none */
     pthread_mutex_t hold_lock;
     pthread_cond_t free;
@@ -42,10 +43,17 @@ static inline void relax(void)
 #endif
 }
 
+/* Somebody else holds the pool: the region that is shared now makes way behind the tasks that run. */
+static bool makes_way(const pl_pool *pool)
+{
+    uintptr_t holder = atomic_load(&pool->holder);
+    return holder != 0 && holder != atomic_load(&pool->caller);
+}
+
 static void take_tasks(pl_pool *pool, int number)
 {
     int task;
-    while ((task = atomic_fetch_add(&pool->next, 1)) < pool->tasks)
+    while (!makes_way(pool) && (task = atomic_fetch_add(&pool->next, 1)) < pool->tasks)
         pool->run(pool->context, task, number);
 }
 
@@ -141,12 +149,13 @@ static void wake_sleepers(pl_pool *pool)
     pthread_mutex_unlock(&pool->sleep_lock);
 }
 
-static void run_shared(pl_pool *pool)
+/* From task `first` on. Returns how many are done now: fewer than all where the region has made way. */
+static int run_shared(pl_pool *pool, int first)
 {
     unsigned number = atomic_load(&pool->generation) + 1;
     if (number == 0)
         number = 1; /* 0 means closed */
-    atomic_store(&pool->next, 0);
+    atomic_store(&pool->next, first);
     atomic_store(&pool->open, number);
     atomic_store(&pool->generation, number);
     wake_sleepers(pool);
@@ -157,6 +166,8 @@ static void run_shared(pl_pool *pool)
         if (i > YIELD_AFTER)
             sched_yield();
     }
+    int next = atomic_load(&pool->next);
+    return next < pool->tasks ? next : pool->tasks;
 }
 
 /* ------------------------------------------------------------------ holding */
@@ -175,15 +186,28 @@ static bool is_inside(const pl_pool *pool, uintptr_t self)
     return inside;
 }
 
+/* Whether the calling thread has to wait: somebody else holds the pool, and what it starts is no part of the region that is shared. */
+static bool has_to_wait(const pl_pool *pool)
+{
+    uintptr_t holder = atomic_load(&pool->holder), self = this_thread();
+    return holder != 0 && holder != self && !is_inside(pool, self);
+}
+
 static void wait_for_turn(pl_pool *pool)
 {
-    uintptr_t self = this_thread();
-    if (atomic_load(&pool->holder) == self || is_inside(pool, self))
+    if (!has_to_wait(pool))
         return;
     pthread_mutex_lock(&pool->hold_lock);
+    atomic_fetch_add(&pool->waiting, 1);
     while (atomic_load(&pool->holder) != 0)
         pthread_cond_wait(&pool->free, &pool->hold_lock);
+    atomic_fetch_sub(&pool->waiting, 1);
     pthread_mutex_unlock(&pool->hold_lock);
+}
+
+bool pl_pool_is_wanted(const pl_pool *pool)
+{
+    return pool && atomic_load(&pool->waiting) > 0;
 }
 
 void pl_pool_hold(pl_pool *pool)
@@ -211,20 +235,33 @@ void pl_pool_let_go(pl_pool *pool)
 
 /* ------------------------------------------------------------------ regions */
 
-void pl_pool_run(pl_pool *pool, void (*run)(void *context, int task, int worker), void *context, int tasks)
+/* Both run tasks from `done` on and return how many are done. */
+static int run_alone(pl_pool *pool, void (*run)(void *context, int task, int worker), void *context, int tasks, int done)
 {
-    if (pool && atomic_load(&pool->holder) != 0)
-        wait_for_turn(pool);
-    if (!pool || pool->threads == 1 || tasks <= 1 || pthread_mutex_trylock(&pool->busy) != 0) {
-        for (int i = 0; i < tasks; i++)
-            run(context, i, 0);
-        return;
-    }
+    for (; done < tasks && !(pool && has_to_wait(pool)); done++)
+        run(context, done, 0);
+    return done;
+}
+
+static int run_some(pl_pool *pool, void (*run)(void *context, int task, int worker), void *context, int tasks, int done)
+{
+    if (!pool || pool->threads == 1 || tasks - done <= 1 || pthread_mutex_trylock(&pool->busy) != 0)
+        return run_alone(pool, run, context, tasks, done);
     pool->run = run;
     pool->context = context;
     pool->tasks = tasks;
     atomic_store(&pool->caller, this_thread());
-    run_shared(pool);
+    done = run_shared(pool, done);
     atomic_store(&pool->caller, 0);
     pthread_mutex_unlock(&pool->busy);
+    return done;
+}
+
+void pl_pool_run(pl_pool *pool, void (*run)(void *context, int task, int worker), void *context, int tasks)
+{
+    for (int done = 0; done < tasks;) {
+        if (pool)
+            wait_for_turn(pool);
+        done = run_some(pool, run, context, tasks, done);
+    }
 }

@@ -16,9 +16,11 @@ int pl_pool_threads(const pl_pool *pool);
  * at once within this region. When another session uses the pool, or `pool` is NULL, the caller runs all tasks itself as worker 0. */
 void pl_pool_run(pl_pool *pool, void (*run)(void *context, int task, int worker), void *context, int tasks);
 
-/* Keeps the pool for the calling thread: regions that other threads start wait until it is let go, and one that runs has ended. So a thread that must
- * not be late computes beside others that take long, whose regions are short. NULL is allowed. */
+/* Keeps the pool for the calling thread: regions of other threads, those that run included, make way behind the tasks that are being done and go on
+ * when it is let go. So a thread that must not be late computes beside others that take long. NULL is allowed. */
 void pl_pool_hold(pl_pool *pool);
 void pl_pool_let_go(pl_pool *pool);
+/* Whether others wait for it. */
+bool pl_pool_is_wanted(const pl_pool *pool);
 
 #endif

@@ -83,14 +83,22 @@ static void free_update(const parley_request *r, pl_update *u)
         pl_release(&r->engine->allocator, u, u->bytes, 1);
 }
 
-static void free_request(parley_request *r)
+/* Nobody wants what is left. */
+static void drop_events(parley_request *r)
 {
-    parley_allocator allocator = r->engine->allocator;
-    r->ops->close(r);
+    r->filling.count = 0;
     for (pl_update *u = r->first_update, *next; u; u = next) {
         next = u->next;
         free_update(r, u);
     }
+    r->first_update = r->last_update = NULL;
+}
+
+static void free_request(parley_request *r)
+{
+    parley_allocator allocator = r->engine->allocator;
+    r->ops->close(r);
+    drop_events(r);
     free_update(r, r->handed_update);
     pl_buffer_free(&r->filling.samples);
     pl_buffer_free(&r->handed.samples);
@@ -157,7 +165,7 @@ void pl_request_end(parley_request *r, parley_status status, const parley_error 
     r->ended_at = pl_seconds();
     r->ops->keep(r);
     if (status == PARLEY_CANCELLED || status == PARLEY_LATE)
-        r->filling.count = 0;
+        drop_events(r);
     f->kv_bytes -= r->kv_bytes;
     r->kv_bytes = 0;
     count_end(f, status, finish);

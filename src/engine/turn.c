@@ -190,7 +190,7 @@ static void collect(parley_engine *e, turn *t)
     end_starved(e);
 }
 
-static void step(parley_engine *e, turn *t)
+static bool step(parley_engine *e, turn *t)
 {
     parley_tts *speaking[PL_MOST_ACTIVE];
     parley_asr *hearing[PL_MOST_ACTIVE];
@@ -211,14 +211,17 @@ static void step(parley_engine *e, turn *t)
         (void)family->tts->step(speaking, count, rows, &running, e->errors);
     else
         (void)family->asr->step(hearing, count, rows, &running, e->errors);
+    bool wanted = pl_pool_is_wanted(e->model->env.pool);
     pl_pool_let_go(e->model->env.pool);
+    return wanted;
 }
 
-static void run(parley_engine *e, turn *t)
+/* Returns whether others waited for the pool meanwhile. */
+static bool run(parley_engine *e, turn *t)
 {
     double began = pl_seconds();
     pl_lock_give(&e->lock);
-    step(e, t);
+    bool wanted = step(e, t);
     pl_lock_take(&e->lock);
     e->figures.turns++;
     e->figures.turn_rows += (uint64_t)t->count;
@@ -228,13 +231,14 @@ static void run(parley_engine *e, turn *t)
         if (e->errors[i].status != PARLEY_OK)
             t->requests[i]->failure = e->errors[i];
     }
+    return wanted;
 }
 
-/* Time for the lanes between two turns. */
-static void lend(parley_engine *e)
+/* Time between two turns for the lanes, and for sessions of the model that are not the engine's. */
+static void lend(parley_engine *e, bool wanted)
 {
     double until = pl_seconds() + e->options.slice_seconds;
-    while (e->jobs > 0 && pl_seconds() < until)
+    while ((e->jobs > 0 || wanted) && pl_seconds() < until)
         pl_condition_wait(&e->wake, &e->lock, until);
 }
 
@@ -260,8 +264,8 @@ void *pl_engine_work(void *context)
         admit(e);
         collect(e, &t);
         if (t.count > 0) {
-            run(e, &t);
-            lend(e);
+            bool wanted = run(e, &t);
+            lend(e, wanted);
         } else if (seen == e->version && (!e->stopping || e->n_active + e->queued > 0)) {
             rest(e);
         }

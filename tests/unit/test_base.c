@@ -646,6 +646,50 @@ static void a_held_pool_lets_others_wait(void **state)
     pl_pool_let_go(NULL);
 }
 
+static void *run_sums(void *argument)
+{
+    session *own = argument;
+    sums *got = calloc(1, sizeof *got);
+    for (int r = 0; r < 300; r++) {
+        sums want = {.threads = 1, .seed = own->seed + r};
+        *got = (sums){.threads = 3, .seed = own->seed + r};
+        pl_pool_run(NULL, sum_row, &want, TASKS);
+        pl_pool_run(own->pool, sum_row, got, TASKS);
+        own->wrong += memcmp(want.rows, got->rows, sizeof want.rows) != 0 || memcmp(want.seen, got->seen, sizeof want.seen) != 0 || got->faults != 0;
+    }
+    free(got);
+    return NULL;
+}
+
+/* Regions that are stopped midway, again and again, do each task once. */
+static void regions_make_way_and_go_on(void **state)
+{
+    (void)state;
+    static const int threads[] = {1, 3};
+    for (size_t i = 0; i < COUNT(threads); i++) {
+        pl_pool *pool = pool_of(threads[i]);
+        session others[2] = {{.pool = pool, .seed = 1}, {.pool = pool, .seed = 1000}}, own = {.pool = pool, .seed = 2000};
+        pthread_t thread[2];
+        for (int k = 0; k < 2; k++)
+            assert_int_equal(pthread_create(&thread[k], NULL, run_sums, &others[k]), 0);
+        for (int round = 0; round < 200; round++) {
+            sums want = {.threads = 1, .seed = round}, got = {.threads = 3, .seed = round};
+            pl_pool_hold(pool);
+            pl_pool_run(NULL, sum_row, &want, TASKS);
+            pl_pool_run(pool, sum_row, &got, TASKS);
+            pl_pool_let_go(pool);
+            own.wrong += memcmp(want.rows, got.rows, sizeof want.rows) != 0 || got.faults != 0;
+            sched_yield();
+        }
+        for (int k = 0; k < 2; k++) {
+            pthread_join(thread[k], NULL);
+            assert_int_equal(others[k].wrong, 0);
+        }
+        assert_int_equal(own.wrong, 0);
+        pl_pool_close(pool);
+    }
+}
+
 static void no_memory_for_a_pool_is_an_error(void **state)
 {
     (void)state;
@@ -695,6 +739,7 @@ int main(void)
         cmocka_unit_test(sessions_share_a_pool),
         cmocka_unit_test(a_pool_in_use_falls_back_to_the_caller),
         cmocka_unit_test(a_held_pool_lets_others_wait),
+        cmocka_unit_test(regions_make_way_and_go_on),
         cmocka_unit_test(no_memory_for_a_pool_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

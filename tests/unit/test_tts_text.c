@@ -1,4 +1,4 @@
-/* labels: threads sanitize */
+/* labels: sanitize */
 /* Texts that are spoken while they come, long texts in pieces, prompts in parts. */
 #include <setjmp.h>
 #include <stdarg.h>

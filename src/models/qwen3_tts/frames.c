@@ -26,6 +26,7 @@ typedef struct batch {
 static void fail(tts_session *s, parley_status status, const parley_error *error)
 {
     s->state = TTS_STATE_FAILED;
+    s->waiting = false;
     s->failure = *error;
     s->failure.status = status;
 }
@@ -36,6 +37,7 @@ void pl_tts_conclude(tts_session *s, parley_finish finish)
     if (finish > s->finish)
         s->finish = finish;
     s->state = TTS_STATE_DONE;
+    s->waiting = false;
     parley_status status = pl_tts_speech_finish(s, &error);
     s->times.total = s->began > 0 ? pl_seconds() - s->began : 0;
     if (status != PARLEY_OK)

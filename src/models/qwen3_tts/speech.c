@@ -75,6 +75,7 @@ parley_status pl_tts_speech_begin(tts_session *s, parley_error *error)
     if (!p->state)
         return PARLEY_OK;
     p->decoded = 0;
+    p->chunk = 1; /* sound soon, also behind a pause */
     if (s->text.pieces > 1) {
         size_t silence = (size_t)(s->options.pause_seconds * s->model->config.codec.sample_rate + 0.5);
         PL_TRY(make_room(s, silence, error));
