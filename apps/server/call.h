@@ -24,6 +24,7 @@ struct srv_server {
     pthread_cond_t idle;   /* a call has ended */
     size_t calls;          /* being answered, sockets included */
     bool draining;
+    struct srv_socket *sockets; /* realtime sessions */
     char url[128];
 };
 
@@ -40,6 +41,7 @@ typedef struct srv_call {
     srv_upload *upload; /* of SRV_FORM */
     double started;
     bool answered;
+    parley_status refused; /* by the headers already; said when the body is through */
     /* of a failure: where it is, what the status of the library does not tell */
     int http;         /* 0: that of the parley_status */
     const char *code; /* NULL: the name of the parley_status */
@@ -86,6 +88,9 @@ parley_status srv_reply_whole(srv_call *call, const char *type, const srv_header
 parley_status srv_reply_static(srv_call *call, int http, const char *type, const srv_header *headers, size_t n_headers, const void *bytes,
                                size_t size);
 
+/* A response of libmicrohttpd that hands the connection over. */
+parley_status srv_reply_upgrade(srv_call *call, const srv_header *headers, size_t n_headers, struct MHD_Response *response);
+
 const char *srv_request_header(srv_call *call, const char *name);
 const char *srv_query(srv_call *call, const char *name);
 
@@ -112,6 +117,7 @@ parley_status srv_transcriptions(srv_call *call);
 parley_status srv_list_voices(srv_call *call);
 parley_status srv_add_voice(srv_call *call);
 parley_status srv_delete_voice(srv_call *call);
+parley_status srv_realtime(srv_call *call);
 parley_status srv_page(srv_call *call);
 
 #endif

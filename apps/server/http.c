@@ -18,6 +18,7 @@ static const srv_route routes[] = {
     {"GET", "/v1/audio/voices", SRV_NO_BODY, false, false, srv_list_voices},
     {"POST", "/v1/audio/voices", SRV_FORM, false, true, srv_add_voice},
     {"DELETE", "/v1/audio/voices/*", SRV_NO_BODY, false, true, srv_delete_voice},
+    {"GET", "/v1/realtime", SRV_NO_BODY, false, true, srv_realtime},
     {"GET", "/*", SRV_NO_BODY, true, false, srv_page},
 };
 
@@ -122,6 +123,8 @@ static parley_status check_state(srv_call *call)
 
 /* ------------------------------------------------------------------ bodies */
 
+enum { DROPPED_BYTES = 64 << 20 };
+
 static parley_status fail_body(srv_call *call)
 {
     return srv_fail(call, 413, "body_too_large", NULL, "the body is larger than %zu bytes", call->server->options->limits.body_bytes);
@@ -152,18 +155,34 @@ static parley_status check_body(srv_call *call)
     return PARLEY_OK;
 }
 
-static void take_body(srv_call *call, const char *bytes, size_t size)
+/* An answer before the end of a body would be lost on clients that write first and read later, so that what is not wanted is read and dropped, up to
+ * a limit. False: beyond it. */
+static bool drop_body(const srv_call *call)
 {
-    size_t most = most_bytes(call);
-    if (call->answered || call->http || call->route->body == SRV_NO_BODY)
-        return;
-    if (call->taken + size > most)
+    return call->taken <= DROPPED_BYTES;
+}
+
+static bool may_drop(srv_call *call)
+{
+    const char *length = srv_request_header(call, MHD_HTTP_HEADER_CONTENT_LENGTH);
+    bool chunked = srv_request_header(call, MHD_HTTP_HEADER_TRANSFER_ENCODING) != NULL;
+    bool asks = srv_request_header(call, MHD_HTTP_HEADER_EXPECT) != NULL; /* such a client reads before it writes */
+    return !asks && (chunked || (length && strtoull(length, NULL, 10) <= DROPPED_BYTES));
+}
+
+/* False: the connection is to be closed. */
+static bool take_body(srv_call *call, const char *bytes, size_t size)
+{
+    call->taken += size;
+    if (call->refused || call->http || call->route->body == SRV_NO_BODY)
+        return drop_body(call);
+    if (call->taken > most_bytes(call))
         fail_body(call);
     else if (call->upload)
         srv_upload_take(call->upload, bytes, size);
     else
         cli_append(&call->body, bytes, size);
-    call->taken += size;
+    return true;
 }
 
 static parley_status end_body(srv_call *call)
@@ -223,15 +242,15 @@ enum MHD_Result srv_on_request(void *context, struct MHD_Connection *connection,
         *state = call = new_call(context, connection);
         if (!call)
             return MHD_NO;
-        parley_status status = begin(call, method, url);
-        return status == PARLEY_OK ? MHD_YES : answered(call, status);
+        call->refused = begin(call, method, url);
+        return call->refused == PARLEY_OK || may_drop(call) ? MHD_YES : answered(call, call->refused);
     }
     if (*size > 0) {
-        take_body(call, bytes, *size);
+        bool go_on = take_body(call, bytes, *size);
         *size = 0;
-        return MHD_YES;
+        return go_on ? MHD_YES : MHD_NO;
     }
-    return answered(call, work(call));
+    return answered(call, call->refused ? call->refused : work(call));
 }
 
 void srv_on_completed(void *context, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code)

@@ -94,6 +94,11 @@ parley_status srv_reply_static(srv_call *call, int http, const char *type, const
     return queue(call, http, type, headers, n_headers, MHD_create_response_from_buffer(size, data.bytes, MHD_RESPMEM_PERSISTENT));
 }
 
+parley_status srv_reply_upgrade(srv_call *call, const srv_header *headers, size_t n_headers, struct MHD_Response *response)
+{
+    return queue(call, MHD_HTTP_SWITCHING_PROTOCOLS, NULL, headers, n_headers, response);
+}
+
 parley_status srv_reply(srv_call *call, int http, const char *type, cli_buffer *bytes)
 {
     struct MHD_Response *response = NULL;

@@ -2,6 +2,7 @@
 #include "call.h"
 #include "http.h"
 #include "rates.h"
+#include "realtime.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -158,13 +159,14 @@ bool srv_good(srv_server *server, parley_error *error)
 
 /* ------------------------------------------------------------------ ending */
 
+/* Negative: without end. */
 static void wait_idle(srv_server *s, double seconds)
 {
     struct timespec until;
     clock_gettime(CLOCK_REALTIME, &until);
     until.tv_sec += (time_t)seconds + 1;
     pthread_mutex_lock(&s->lock);
-    while (s->calls > 0 && pthread_cond_timedwait(&s->idle, &s->lock, &until) != ETIMEDOUT)
+    while (s->calls > 0 && (seconds < 0 ? pthread_cond_wait(&s->idle, &s->lock) : pthread_cond_timedwait(&s->idle, &s->lock, &until)) != ETIMEDOUT)
         continue;
     pthread_mutex_unlock(&s->lock);
 }
@@ -177,6 +179,7 @@ void srv_drain(srv_server *s, double seconds)
     pthread_mutex_lock(&s->lock);
     s->draining = true;
     pthread_mutex_unlock(&s->lock);
+    srv_sockets_drain(s);
     wait_idle(s, seconds);
 }
 
@@ -189,8 +192,10 @@ void srv_close(srv_server *s)
         srv_models_drain(s->models, 0);
     if (s->watch)
         srv_watch_hang_up(s->watch);
+    srv_sockets_close(s);
     if (s->daemon)
         MHD_stop_daemon(s->daemon);
+    wait_idle(s, -1);
     srv_models_close(s->models);
     srv_watch_close(s->watch);
     srv_rates_close(s->rates);
