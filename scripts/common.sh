@@ -5,7 +5,8 @@ export DEBIAN_FRONTEND=noninteractive
 
 # To build and run the program and the library.
 # shellcheck disable=SC2034
-BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libcjson-dev libutf8proc-dev libsndfile1-dev libsoxr-dev)
+BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libcjson-dev libutf8proc-dev libsndfile1-dev libsoxr-dev
+    libmicrohttpd-dev libgnutls28-dev libmp3lame-dev libopusenc-dev)
 
 # To run all tests as well: unit tests (cmocka, pcre2 as the oracle of the word splitter), structure tests (python3, binutils,
 # clang-format, g++ for headers read as C++), sanitizers and fuzzing (clang), NEON under emulation (cross compiler, qemu), prose and scripts, MeCab (Japanese words).

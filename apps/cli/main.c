@@ -20,6 +20,7 @@ static const subcommand subcommands[] = {
     {"codec", "codes to sound and back (codec decode, codec encode)", cli_codec},
     {"hear", "sound files to text, subtitles or JSON", cli_hear},
     {"align", "times of the words of a text in a sound", cli_align},
+    {"serve", "models over HTTP in the shapes of the OpenAI API, and a page", cli_serve},
     {"tokenize", "ids of a text", cli_tokenize},
     {"info", "what a model is; --check reads all of it", cli_info},
     {"bench", "time the stages of a model", cli_bench},

@@ -80,12 +80,23 @@ static bool parse_choice(const cli_option *option, const char *value, int32_t *i
     return false;
 }
 
+static parley_status store_again(const cli_option *option, const char *value, cli_texts *field, parley_error *error)
+{
+    if (field->count == CLI_MOST_TEXTS)
+        return cli_fail(error, PARLEY_ARGUMENT, "%s is given more than %d times", option->name, (int)CLI_MOST_TEXTS);
+    field->given = true;
+    field->values[field->count++] = value;
+    return PARLEY_OK;
+}
+
 static parley_status store(const cli_option *option, const char *value, void *fields, parley_error *error)
 {
     char *field = (char *)fields + option->offset;
     double number = 0.0;
     uint64_t seed = 0;
     int32_t index = 0;
+    if (option->kind == CLI_TEXTS)
+        return store_again(option, value, (cli_texts *)(void *)field, error);
     if (*(bool *)field) /* each of the structures begins with it */
         return cli_fail(error, PARLEY_ARGUMENT, "%s is given twice", option->name);
     bool good = option->kind == CLI_CHOICE ? parse_choice(option, value, &index)
@@ -95,6 +106,7 @@ static parley_status store(const cli_option *option, const char *value, void *fi
         return fail_value(option, value, error);
     switch (option->kind) {
     case CLI_FLAG: *(cli_flag *)(void *)field = (cli_flag){true}; break;
+    case CLI_TEXTS: break;
     case CLI_TEXT: *(cli_text *)(void *)field = (cli_text){true, value}; break;
     case CLI_INT: *(cli_int *)(void *)field = (cli_int){true, (int32_t)number}; break;
     case CLI_REAL: *(cli_real *)(void *)field = (cli_real){true, number}; break;

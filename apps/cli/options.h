@@ -12,6 +12,12 @@ typedef struct cli_text {
     bool given;
     const char *value;
 } cli_text;
+enum { CLI_MOST_TEXTS = 64 };
+typedef struct cli_texts {
+    bool given;
+    size_t count;
+    const char *values[CLI_MOST_TEXTS]; /* of an option that may be given again, in order */
+} cli_texts;
 typedef struct cli_int {
     bool given;
     int32_t value; /* of a choice: its index */
@@ -25,7 +31,7 @@ typedef struct cli_real {
     double value;
 } cli_real;
 
-typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_INT, CLI_SEED, CLI_REAL, CLI_CHOICE } cli_kind;
+typedef enum cli_kind { CLI_FLAG, CLI_TEXT, CLI_TEXTS, CLI_INT, CLI_SEED, CLI_REAL, CLI_CHOICE } cli_kind;
 
 typedef struct cli_option {
     const char *name;  /* "--voice" */

@@ -26,6 +26,8 @@ BELOW = {
     "engine": ["models"],
     "api": ["engine"],
 }
+# What a folder of apps/ may see beside itself and <parley/..>.
+APPS = {"common": [], "server": ["common"], "cli": ["common", "server"]}
 # The public headers: their types (statuses, errors, sampling, taps) are everybody's, the umbrella is for callers.
 PUBLIC = {f"parley/{name}.h": set(BELOW) for name in ("core", "audio", "tts", "voice", "asr")} | {"parley/parley.h": {"api"}, "parley/engine.h": {"engine", "api"}}
 
@@ -79,9 +81,12 @@ def wrong_in_apps(root, file, quote, target):
     """Why a file of apps/ (path from there) may not include this, or None."""
     if quote == "<":
         return None
-    if os.path.isfile(os.path.join(root, "apps", os.path.dirname(file), target)):
+    folder = file.split("/")[0]
+    if folder not in APPS:
+        return f"the folder apps/{folder} is in no layer"
+    if any(os.path.isfile(os.path.join(root, "apps", seen, target)) for seen in [folder, *APPS[folder]]):
         return None
-    return f'apps see <parley/..> and their own folder, not "{target}"'
+    return f'apps/{folder} sees <parley/..> and {", ".join(["itself", *APPS[folder]])}, not "{target}"'
 
 
 def includes(path):
@@ -129,6 +134,9 @@ SAMPLES = [
     ("src/models/registry.c", '#include "models/qwen3_tts/a.h"', None),
     ("apps/cli/a.c", '#include <parley/parley.h>', None),
     ("apps/cli/a.c", '#include "cli.h"', None),
+    ("apps/cli/a.c", '#include "shared.h"', None),
+    ("apps/cli/a.c", '#include "server.h"', None),
+    ("apps/server/a.c", '#include "shared.h"', None),
     ("src/base/a.c", '#include "nn/a.h"', "base -> nn"),
     ("src/kernels/a.c", '# include "nn/a.h"', "kernels -> nn"),
     ("src/lm/a.c", '#include "codec/a.h"', "lm -> codec"),
@@ -142,7 +150,10 @@ SAMPLES = [
     ("src/lm/a.c", '#include <pthread.h>', "only"),
     ("src/nn/a.c", '#include <immintrin.h>', "only"),
     ("src/helpers/a.c", '#include "base/a.h"', "in no layer"),
-    ("apps/cli/a.c", '#include "base/a.h"', "apps see"),
+    ("apps/cli/a.c", '#include "base/a.h"', "apps/cli sees"),
+    ("apps/server/a.c", '#include "cli.h"', "apps/server sees"),
+    ("apps/common/a.c", '#include "server.h"', "apps/common sees"),
+    ("apps/other/a.c", '#include "a.h"', "in no layer"),
     ("apps/cli/a.c", '#include "../../src/base/a.h"', "'..'"),
 ]
 
@@ -158,7 +169,8 @@ def self_test():
         with tempfile.TemporaryDirectory() as root:
             for folder in [*BELOW, "models/qwen3_tts", "models/qwen3_asr"]:
                 write(root, f"src/{folder}/a.h", "")
-            write(root, "apps/cli/cli.h", "")
+            for header in ("cli/cli.h", "server/server.h", "common/shared.h"):
+                write(root, f"apps/{header}", "")
             write(root, file, "\n" + line)
             got = list(faults(root))
             good = not got if want is None else len(got) == 1 and got[0].startswith(f"{file}:2: ") and want in got[0]

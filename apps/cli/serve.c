@@ -1,0 +1,62 @@
+/* parley serve */
+#include "commands.h"
+
+#ifdef PARLEY_HAVE_SERVER
+
+#include "notice.h"
+#include "serve_options.h"
+#include "signals.h"
+
+#include <stdio.h>
+#include <time.h>
+
+/* Until a signal, or until a model cannot be opened: then there is nothing to wait for. */
+static parley_status wait_for_end(srv_server *server, parley_error *error)
+{
+    const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+    while (!cli_signals_cancelled()) {
+        if (!srv_good(server, error))
+            return error->status;
+        nanosleep(&pause, NULL);
+    }
+    return PARLEY_OK;
+}
+
+static parley_status run(const serve_fields *fields, const serve_setup *setup, parley_error *error)
+{
+    srv_server *server = NULL;
+    cli_signals_graceful(true);
+    CLI_TRY(srv_open(&setup->options, &server, error));
+    printf("listening on %s\n", srv_url(server));
+    fflush(stdout);
+    parley_status status = wait_for_end(server, error);
+    srv_drain(server, status != PARLEY_OK ? 0 : fields->drain.given ? fields->drain.value : 30);
+    srv_close(server);
+    return status;
+}
+
+parley_status cli_serve(int argc, char **argv, parley_error *error)
+{
+    static serve_fields fields;
+    static serve_setup setup;
+    cli_arguments arguments;
+    CLI_TRY(cli_parse(&serve_command, argc, argv, &fields, &arguments, error));
+    if (arguments.help)
+        return cli_print_help(&serve_command, error);
+    parley_status status = serve_prepare(&fields, &setup, error);
+    if (status == PARLEY_OK)
+        status = run(&fields, &setup, error);
+    serve_release(&setup);
+    return status;
+}
+
+#else
+
+parley_status cli_serve(int argc, char **argv, parley_error *error)
+{
+    (void)argc;
+    (void)argv;
+    return cli_fail(error, PARLEY_UNSUPPORTED, "this parley was built without its server: that needs libmicrohttpd, gnutls, lame and libopusenc");
+}
+
+#endif

@@ -1,0 +1,118 @@
+#include "upload.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARSER_BYTES = 4096 }; /* of a part's headers */
+
+static srv_field *begin_field(srv_upload *u, const char *name, bool is_file)
+{
+    if (u->count == SRV_MOST_FIELDS) {
+        cli_fail(&u->failure, PARLEY_LIMIT, "the form has more than %d fields", (int)SRV_MOST_FIELDS);
+        return NULL;
+    }
+    if (!name || !*name || strlen(name) >= sizeof u->fields[0].name) {
+        cli_fail(&u->failure, PARLEY_ARGUMENT, "a field of the form has no name, or one of more than %zu bytes", sizeof u->fields[0].name - 1);
+        return NULL;
+    }
+    srv_field *field = &u->fields[u->count++];
+    strcpy(field->name, name);
+    field->is_file = is_file;
+    return field;
+}
+
+static enum MHD_Result take_value(void *context, enum MHD_ValueKind kind, const char *name, const char *file, const char *type, const char *encoding,
+                                  const char *bytes, uint64_t offset, size_t size)
+{
+    srv_upload *u = context;
+    (void)kind;
+    (void)type;
+    (void)encoding;
+    srv_field *field = offset == 0 ? begin_field(u, name, file != NULL) : u->count ? &u->fields[u->count - 1] : NULL;
+    if (!field)
+        return MHD_NO;
+    if (!field->is_file && field->value.size + size > u->text_bytes) {
+        cli_fail(&u->failure, PARLEY_LIMIT, "the field \"%s\" is longer than %zu bytes", field->name, u->text_bytes);
+        return MHD_NO;
+    }
+    cli_append(&field->value, bytes, size);
+    if (!field->is_file && size && memchr(bytes, 0, size))
+        cli_fail(&u->failure, PARLEY_ARGUMENT, "the field \"%s\" holds a NUL", field->name);
+    if (field->value.failed)
+        cli_fail_memory(&u->failure);
+    return u->failure.status == PARLEY_OK ? MHD_YES : MHD_NO;
+}
+
+parley_status srv_upload_open(srv_upload **upload, struct MHD_Connection *connection, size_t text_bytes, parley_error *error)
+{
+    srv_upload *u = calloc(1, sizeof *u);
+    const char *type = MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
+    static const char form[] = "multipart/form-data";
+    if (!u)
+        return cli_fail_memory(error);
+    *upload = u;
+    u->text_bytes = text_bytes;
+    if (type && !strncmp(type, form, sizeof form - 1))
+        u->parser = MHD_create_post_processor(connection, PARSER_BYTES, take_value, u);
+    if (!u->parser)
+        return cli_fail(error, PARLEY_ARGUMENT, "the body must be multipart/form-data with a boundary, the content type is \"%.100s\"",
+                        type ? type : "not given");
+    return PARLEY_OK;
+}
+
+void srv_upload_take(srv_upload *u, const char *bytes, size_t size)
+{
+    if (u->failure.status == PARLEY_OK && MHD_post_process(u->parser, bytes, size) != MHD_YES && u->failure.status == PARLEY_OK)
+        cli_fail(&u->failure, PARLEY_ARGUMENT, "the body is no well-formed multipart/form-data");
+}
+
+parley_status srv_upload_end(srv_upload *u, parley_error *error)
+{
+    enum MHD_Result whole = MHD_destroy_post_processor(u->parser);
+    u->parser = NULL;
+    if (u->failure.status == PARLEY_OK && whole != MHD_YES)
+        cli_fail(&u->failure, PARLEY_ARGUMENT, "the multipart/form-data ends before its last boundary");
+    if (u->failure.status != PARLEY_OK)
+        *error = u->failure;
+    return u->failure.status;
+}
+
+void srv_upload_close(srv_upload *u)
+{
+    if (!u)
+        return;
+    if (u->parser)
+        MHD_destroy_post_processor(u->parser);
+    for (size_t i = 0; i < u->count; i++)
+        cli_buffer_free(&u->fields[i].value);
+    free(u);
+}
+
+const srv_field *srv_upload_next(const srv_upload *u, const char *name, size_t *at)
+{
+    while (*at < u->count) {
+        const srv_field *field = &u->fields[(*at)++];
+        if (!strcmp(field->name, name))
+            return field;
+    }
+    return NULL;
+}
+
+const char *srv_upload_text(const srv_upload *u, const char *name)
+{
+    size_t at = 0;
+    const srv_field *field = srv_upload_next(u, name, &at);
+    return !field ? NULL : field->value.data ? field->value.data : "";
+}
+
+const char *srv_upload_unknown(const srv_upload *u, const char *const *names)
+{
+    for (size_t i = 0; i < u->count; i++) {
+        size_t k = 0;
+        while (names[k] && strcmp(names[k], u->fields[i].name) != 0)
+            k++;
+        if (!names[k])
+            return u->fields[i].name;
+    }
+    return NULL;
+}
