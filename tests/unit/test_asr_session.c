@@ -89,7 +89,7 @@ static void hear_length(const parley_model *model, double seconds, double limit)
     parley_asr_result_get(session, &r);
     assert_int_equal(h.end, s.count);
     assert_int_equal(h.segments, r.n_segments);
-    assert_true(seconds > limit ? r.n_segments >= seconds / limit : r.n_segments == 1);
+    assert_true(seconds > limit ? (double)r.n_segments >= seconds / limit : r.n_segments == 1);
     check_tiles(&r, s.count, limit);
     parley_asr_close(session);
     free(s.samples);
