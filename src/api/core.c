@@ -37,6 +37,8 @@ static parley_status complete(const parley_open_options *given, parley_open_opti
         return pl_fail(error, PARLEY_ARGUMENT, "cpu: %d is no parley_cpu", (int)options->cpu);
     if (options->splitter > PARLEY_SPLITTER_MISTRAL)
         return pl_fail(error, PARLEY_ARGUMENT, "splitter: %d is no parley_splitter", (int)options->splitter);
+    if (options->codec_type > PARLEY_CODEC_INT8)
+        return pl_fail(error, PARLEY_ARGUMENT, "codec_type: %d is no parley_codec_type", (int)options->codec_type);
     return PARLEY_OK;
 }
 
@@ -51,7 +53,7 @@ parley_status parley_model_open(const char *path, const parley_open_options *opt
     if (!path || !model)
         return missing_argument(!path ? "path" : "model", error);
     PL_TRY(complete(options, &o, error));
-    pl_location location = {.path = path, .codec_path = o.codec_path, .parts = o.parts};
+    pl_location location = {.path = path, .codec_path = o.codec_path, .parts = o.parts, .codec_type = o.codec_type};
     return pl_model_open(&location, &o, model, error);
 }
 
@@ -64,7 +66,7 @@ parley_status parley_model_open_memory(const parley_memory_file *files, size_t c
     PL_TRY(complete(options, &o, error));
     if (o.codec_path)
         return pl_fail(error, PARLEY_ARGUMENT, "codec_path is set, expected NULL: with files in memory the codec is one of them");
-    pl_location location = {.memory = files, .n_memory = count, .parts = o.parts};
+    pl_location location = {.memory = files, .n_memory = count, .parts = o.parts, .codec_type = o.codec_type};
     return pl_model_open(&location, &o, model, error);
 }
 
@@ -84,7 +86,7 @@ parley_status parley_inspect(const char *path, const parley_open_options *option
     if (!path || !info)
         return missing_argument(!path ? "path" : "info", error);
     PL_TRY(complete(options, &o, error));
-    pl_location location = {.path = path, .codec_path = o.codec_path, .parts = o.parts};
+    pl_location location = {.path = path, .codec_path = o.codec_path, .parts = o.parts, .codec_type = o.codec_type};
     return pl_model_inspect(&location, &o, info, error);
 }
 
@@ -95,7 +97,7 @@ parley_status parley_check(const char *path, const parley_open_options *options,
     if (!path || !report || !faults)
         return missing_argument(!path ? "path" : !report ? "report" : "faults", error);
     PL_TRY(complete(options, &o, error));
-    pl_location location = {.path = path, .codec_path = o.codec_path, .parts = o.parts};
+    pl_location location = {.path = path, .codec_path = o.codec_path, .parts = o.parts, .codec_type = o.codec_type};
     return pl_model_check(&location, &o, report, context, faults, error);
 }
 

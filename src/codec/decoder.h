@@ -1,5 +1,6 @@
 /* Codes -> PCM: residual vector quantiser, latent transformer, ConvNeXt upsampling, vocoder (spec/qwen3_tts.md 6.3, 6.6). Every layer is causal and
- * keeps its state, so that frames may come in pieces of any size: the PCM is bit-equal to that of one piece. float32 arithmetic throughout. */
+ * keeps its state, so that frames may come in pieces of any size: the PCM is bit-equal to that of one piece. float32 arithmetic, or
+ * 8-bit products where the loader was told so. */
 #ifndef PL_CODEC_DECODER_H
 #define PL_CODEC_DECODER_H
 

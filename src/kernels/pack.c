@@ -84,12 +84,34 @@ static void pack_q8_0(uint8_t *panel, size_t panel_bytes, const uint8_t *source,
         }
 }
 
+/* Elements of any order, rounded to blocks that run along k, as the file's own blocks would be. */
+static void quantize_panel(uint8_t *panel, size_t panel_bytes, pl_type type, const uint8_t *source, const pl_pack_map *map, const panel_rows *rows)
+{
+    int blocks_a_tap = map->width / BLOCK, blocks = map->taps * blocks_a_tap;
+    size_t size = pl_row_bytes(type, 1);
+    uint8_t *scales = panel + (size_t)blocks * BLOCK_QUANTS;
+    memset(panel, 0x80, (size_t)blocks * BLOCK_QUANTS);
+    memset(scales, 0, panel_bytes - (size_t)blocks * BLOCK_QUANTS);
+    for (int r = 0; r < rows->count; r++)
+        for (int b = 0; b < blocks; b++) {
+            float values[BLOCK];
+            uint8_t block[2 + BLOCK];
+            int64_t at = rows->start[r] + b / blocks_a_tap * map->stride_tap + b % blocks_a_tap * map->stride_c * BLOCK;
+            for (int k = 0; k < BLOCK; k++)
+                pl_dequantize(type, source + (size_t)(at + k * map->stride_c) * size, 1, &values[k]);
+            pl_quantize(PL_Q8_0, values, BLOCK, block);
+            pack_block(panel, scales, b, r, block);
+        }
+}
+
 void pl_pack(const pl_matrix *matrix, uint8_t *data, pl_type source_type, const void *source, const pl_pack_map *map, int first, int last)
 {
     for (int panel = first; panel < last; panel++) {
         uint8_t *out = data + (size_t)panel * matrix->panel_bytes;
         panel_rows rows = rows_of_panel(matrix, map, panel);
-        if (matrix->type == PL_Q8_0)
+        if (matrix->type == PL_Q8_0 && source_type != PL_Q8_0)
+            quantize_panel(out, matrix->panel_bytes, source_type, source, map, &rows);
+        else if (matrix->type == PL_Q8_0)
             pack_q8_0(out, matrix->panel_bytes, source, map, &rows);
         else if (matrix->type != PL_F32)
             pack_words16((void *)out, source, map, &rows);

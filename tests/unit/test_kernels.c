@@ -96,6 +96,33 @@ static void q8_0_panels_lie_as_documented(void **state)
     free(file), free(panels);
 }
 
+/* Elements of a convolution [out][in][tap], rounded while they are packed, are the blocks of the same matrix laid tap by tap. */
+static void rounding_while_packing(void **state)
+{
+    (void)state;
+    enum { ROWS = 19, WIDTH = 64, TAPS = 3, COLS = TAPS * WIDTH };
+    static const pl_type types[] = {PL_F32, PL_F16, PL_BF16};
+    pl_matrix m = {.type = PL_Q8_0, .rows = ROWS, .cols = COLS, .panel_bytes = pl_panel_bytes(PL_Q8_0, COLS)};
+    uint8_t *turned = exact64(2 * m.panel_bytes), *plain = exact64(2 * m.panel_bytes);
+    float *values = exact(ROWS * COLS * sizeof *values), *rows = exact(ROWS * COLS * sizeof *rows);
+    uint8_t *blocks = exact(pl_row_bytes(PL_Q8_0, ROWS * COLS));
+    pl_pack_map conv = {.outer = ROWS, .stride_o = COLS, .taps = TAPS, .stride_tap = 1, .width = WIDTH, .stride_c = TAPS};
+    pl_pack_map line = {.outer = ROWS, .stride_o = COLS, .taps = 1, .width = COLS, .stride_c = 1};
+    for (int t = 0; t < 3; t++) {
+        uint8_t *file = random_blocks(types[t], ROWS * COLS);
+        pl_dequantize(types[t], file, ROWS * COLS, values);
+        for (int r = 0; r < ROWS; r++)
+            for (int k = 0; k < COLS; k++)
+                rows[r * COLS + k] = values[r * COLS + k % WIDTH * TAPS + k / WIDTH];
+        pl_quantize(PL_Q8_0, rows, ROWS * COLS, blocks);
+        pl_pack(&m, turned, types[t], file, &conv, 0, 2);
+        pl_pack(&m, plain, PL_Q8_0, blocks, &line, 0, 2);
+        assert_memory_equal(turned, plain, 2 * m.panel_bytes);
+        free(file);
+    }
+    free(turned), free(plain), free(values), free(rows), free(blocks);
+}
+
 /* A weight of -128 and inputs of the far ends: no level may saturate. */
 static void extreme_bytes_do_not_saturate(void **state)
 {
@@ -144,6 +171,7 @@ int main(void)
         cmocka_unit_test(levels_of_this_architecture),
         cmocka_unit_test(packing_follows_the_map),
         cmocka_unit_test(q8_0_panels_lie_as_documented),
+        cmocka_unit_test(rounding_while_packing),
         cmocka_unit_test(extreme_bytes_do_not_saturate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

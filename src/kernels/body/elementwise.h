@@ -108,13 +108,30 @@ static __attribute__((noinline)) vf sine_squared_far(vf a)
     return vf_load(lanes);
 }
 
+INLINE vf snake_of(vf x, vf alpha, vf inv_beta)
+{
+    vf a = vf_mul(x, alpha);
+    vf s = PL_LIKELY(vf_all_at_most(vf_abs(a), vf_set1(1e4f))) ? vf_sine_squared(a) : sine_squared_far(a);
+    return vf_fma(inv_beta, s, x);
+}
+
 static void snake(const float *x, const float *alpha, const float *inv_beta, int width, int64_t rows, float *y)
 {
     for (int64_t t = 0; t < rows; t++, x += width, y += width)
-        for (int c = 0; c < width; c += LANES) {
-            vf value = get(x + c, width - c), a = vf_mul(value, get(alpha + c, width - c));
-            vf s = PL_LIKELY(vf_all_at_most(vf_abs(a), vf_set1(1e4f))) ? vf_sine_squared(a) : sine_squared_far(a);
-            put(y + c, vf_fma(get(inv_beta + c, width - c), s, value), width - c);
+        for (int c = 0; c < width; c += LANES)
+            put(y + c, snake_of(get(x + c, width - c), get(alpha + c, width - c), get(inv_beta + c, width - c)), width - c);
+}
+
+static void snake_q8(const float *x, const float *alpha, const float *inv_beta, int width, int64_t rows, const pl_q8_rows *out)
+{
+    int64_t at = 0;
+    for (int64_t t = 0; t < rows; t++, x += width)
+        for (int c = 0; c < width; c += BLOCK, at++) {
+            vf values[VECTORS];
+            UNROLL(8)
+            for (int v = 0; v < VECTORS; v++)
+                values[v] = snake_of(vf_load(x + c + v * LANES), vf_load(alpha + c + v * LANES), vf_load(inv_beta + c + v * LANES));
+            quantize_values(values, out, at);
         }
 }
 

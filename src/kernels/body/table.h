@@ -30,6 +30,7 @@ const pl_kernels LEVEL_TABLE = {
     .add = add,
     .add_scaled = add_scaled,
     .snake = snake,
+    .snake_q8 = snake_q8,
     .depthwise = depthwise,
     .add_row = add_row,
 };

@@ -2,6 +2,8 @@
 
 #include "models/common.h"
 
+#include <string.h>
+
 enum { MODEL_CHUNK = 1 << 16 };
 
 static void model_close(void *model)
@@ -30,6 +32,11 @@ static bool needs_text(parley_parts parts)
     return parts == PARLEY_PARTS_ALL || parts == PARLEY_PARTS_CLONE || parts == PARLEY_PARTS_TEXT;
 }
 
+static bool is_int8(const tts_config *config, parley_codec_type type)
+{
+    return type == PARLEY_CODEC_STORED ? strcmp(config->codec_type, "int8") == 0 : type == PARLEY_CODEC_INT8;
+}
+
 static parley_status load(tts_model *m, const pl_location *location, parley_error *error)
 {
     tts_open what = files_of(location, false);
@@ -40,7 +47,8 @@ static parley_status load(tts_model *m, const pl_location *location, parley_erro
         PL_TRY(pl_tts_tokenizer_open(&m->env.allocator, &m->files, &m->config, &m->tokenizer, error));
     if (location->parts != PARLEY_PARTS_TEXT)
         PL_TRY(pl_tts_tensors_resolve(&m->files, &m->config, &how, &m->tensors, error));
-    PL_TRY(pl_tts_network_load(&m->arena, m->env.pool, &m->files, &m->config, &m->tensors, location->parts, &m->network, error));
+    tts_load parts = {location->parts, is_int8(&m->config, location->codec_type)};
+    PL_TRY(pl_tts_network_load(&m->arena, m->env.pool, &m->files, &m->config, &m->tensors, &parts, &m->network, error));
     if (m->network.speaker)
         PL_TRY(pl_tts_mel_open(&m->env.allocator, &m->config, &m->mel, error));
     return pl_tts_info(&m->arena, &m->files, &m->config, &m->network, &m->info, error);
