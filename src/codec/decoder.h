@@ -66,6 +66,10 @@ parley_status pl_codec_decoder_load(pl_loader *loader, const pl_codec_shape *sha
                                     parley_error *error);
 const pl_codec_shape *pl_codec_decoder_shape(const pl_codec_decoder *decoder);
 
+/* Whether its wide layers compute in 8 bits; multiplications and additions of the products of a frame. */
+bool pl_codec_decoder_is_int8(const pl_codec_decoder *decoder);
+double pl_codec_decoder_operations(const pl_codec_decoder *decoder);
+
 typedef struct pl_codec_state pl_codec_state;
 
 parley_status pl_codec_state_open(const parley_allocator *allocator, const pl_codec_decoder *decoder, pl_codec_state **state, parley_error *error);

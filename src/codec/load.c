@@ -219,3 +219,44 @@ int pl_codec_samples_per_frame(const pl_codec_shape *shape)
         samples *= shape->rates[i];
     return samples;
 }
+
+/* ------------------------------------------------------------------ what it costs */
+
+bool pl_codec_decoder_is_int8(const pl_codec_decoder *decoder)
+{
+    return decoder->int8;
+}
+
+static double operations(const pl_matrix *w)
+{
+    return 2.0 * w->rows * w->cols;
+}
+
+static double transformer_operations(const pl_transformer *t)
+{
+    const pl_block *b = t->blocks;
+    double block = 0;
+    for (int i = 0; i < t->shape.layers; i++, b++)
+        block += operations(&b->q.w) + operations(&b->k.w) + operations(&b->v.w) + operations(&b->o.w) + operations(&b->gate.w) + operations(&b->up.w)
+                 + operations(&b->down.w);
+    return block;
+}
+
+double pl_codec_decoder_operations(const pl_codec_decoder *d)
+{
+    double sum = operations(&d->pre_conv.linear.w) + operations(&d->in_proj.w) + operations(&d->out_proj.w) + transformer_operations(&d->transformer);
+    double rows = 1; /* of a frame */
+    for (int i = 0; i < d->shape.n_ratios; i++) {
+        sum += rows * operations(&d->up[i].conv.linear.w);
+        rows *= d->shape.ratios[i];
+        sum += rows * (operations(&d->up[i].pw1.w) + operations(&d->up[i].pw2.w));
+    }
+    sum += rows * operations(&d->voc0.linear.w);
+    for (int i = 0; i < d->shape.n_rates; i++) {
+        sum += rows * operations(&d->stages[i].conv.linear.w);
+        rows *= d->shape.rates[i];
+        for (int u = 0; u < PL_CODEC_UNITS; u++)
+            sum += rows * (operations(&d->stages[i].units[u].conv1.linear.w) + operations(&d->stages[i].units[u].conv2.linear.w));
+    }
+    return sum + rows * operations(&d->last_conv.linear.w);
+}
