@@ -10,6 +10,7 @@ static void model_close(void *model)
 {
     tts_model *m = model;
     parley_allocator allocator = m->env.allocator;
+    pl_tts_overlap_close(&m->overlap);
     pl_mel_close(m->mel);
     pl_tokenizer_close(m->tokenizer);
     pl_tts_files_close(&m->files);
@@ -49,6 +50,8 @@ static parley_status load(tts_model *m, const pl_location *location, parley_erro
         PL_TRY(pl_tts_tensors_resolve(&m->files, &m->config, &how, &m->tensors, error));
     tts_load parts = {location->parts, is_int8(&m->config, location->codec_type)};
     PL_TRY(pl_tts_network_load(&m->arena, m->env.pool, &m->files, &m->config, &m->tensors, &parts, &m->network, error));
+    if (m->network.codec && needs_text(location->parts)) /* it speaks */
+        PL_TRY(pl_tts_overlap_open(&m->env.allocator, pl_pool_threads(m->env.pool), parts.codec_int8, &m->overlap, error));
     if (m->network.speaker)
         PL_TRY(pl_tts_mel_open(&m->env.allocator, &m->config, &m->mel, error));
     return pl_tts_info(&m->arena, &m->files, &m->config, &m->network, &m->info, error);
