@@ -7,6 +7,25 @@ static const pl_tensor *optional(const pl_tensor *tensor)
     return tensor->data ? tensor : NULL;
 }
 
+/* [channels][taps] -> [taps][channels]. */
+static parley_status turn_taps(pl_loader *loader, const pl_tensor *weight, int channels, const float **turned, int *taps, parley_error *error)
+{
+    size_t count = (size_t)pl_tensor_values(weight);
+    int n = (int)count / channels;
+    float *out = PL_NEW_ARRAY(loader->arena, float, count);
+    float *values = pl_alloc(&loader->arena->allocator, count, sizeof *values);
+    if (out && values) {
+        pl_dequantize(weight->type, weight->data, (int64_t)count, values);
+        for (int c = 0; c < channels; c++)
+            for (int j = 0; j < n; j++)
+                out[(int64_t)j * channels + c] = values[(int64_t)c * n + j];
+    }
+    pl_release(&loader->arena->allocator, values, count, sizeof *values);
+    *turned = out;
+    *taps = n;
+    return out && values ? PARLEY_OK : pl_fail_memory(error, "a convolution of single channels");
+}
+
 /* ------------------------------------------------------------------ quantiser */
 
 /* Sums of the rows that chose a code and how many did: the row is their quotient, with a floor for codes that nearly nothing chose. */
@@ -104,29 +123,11 @@ static parley_status load_transformer(pl_loader *loader, const pl_codec_tensors 
 
 /* ------------------------------------------------------------------ upsampling */
 
-/* [channels, 1, taps] -> [taps][channels]. */
-static parley_status load_depthwise(pl_loader *loader, const pl_tensor *weight, int channels, codec_up *up, parley_error *error)
-{
-    size_t count = (size_t)pl_tensor_values(weight);
-    up->taps = (int)count / channels;
-    float *turned = PL_NEW_ARRAY(loader->arena, float, count);
-    float *values = pl_alloc(&loader->arena->allocator, count, sizeof *values);
-    if (turned && values) {
-        pl_dequantize(weight->type, weight->data, (int64_t)count, values);
-        for (int c = 0; c < channels; c++)
-            for (int j = 0; j < up->taps; j++)
-                turned[(int64_t)j * channels + c] = values[(int64_t)c * up->taps + j];
-    }
-    pl_release(&loader->arena->allocator, values, count, sizeof *values);
-    up->depthwise = turned;
-    return turned && values ? PARLEY_OK : pl_fail_memory(error, "a depthwise convolution");
-}
-
 static parley_status load_up(pl_loader *loader, const struct pl_codec_up_tensors *t, int ratio, int channels, codec_up *up, parley_error *error)
 {
     PL_TRY(pl_load_transposed_conv(loader, &t->conv.weight, optional(&t->conv.bias), ratio, &up->conv, error));
     up->conv.linear.exact = true;
-    PL_TRY(load_depthwise(loader, &t->depthwise.weight, channels, up, error));
+    PL_TRY(turn_taps(loader, &t->depthwise.weight, channels, &up->depthwise, &up->taps, error));
     PL_TRY(pl_load_floats(loader, &t->depthwise.bias, &up->depthwise_bias, error));
     PL_TRY(pl_load_floats(loader, &t->norm_weight, &up->norm_weight, error));
     PL_TRY(pl_load_floats(loader, &t->norm_bias, &up->norm_bias, error));
@@ -176,8 +177,11 @@ static parley_status load_ends(pl_loader *loader, const pl_codec_tensors *t, pl_
     bool int8 = loader->int8;
     loader->int8 = false;
     PL_TRY(load_quantiser(loader, t, d, error));
-    PL_TRY(pl_load_conv(loader, &t->last_conv.weight, optional(&t->last_conv.bias), 1, &d->last_conv, error));
-    d->first_out.exact = d->rest_out.exact = d->last_conv.linear.exact = true;
+    d->first_out.exact = d->rest_out.exact = true;
+    d->last.width = (int)t->last_conv.weight.shape[1];
+    if (t->last_conv.bias.data)
+        pl_dequantize(t->last_conv.bias.type, t->last_conv.bias.data, 1, &d->last.bias);
+    PL_TRY(turn_taps(loader, &t->last_conv.weight, d->last.width, &d->last.weight, &d->last.taps, error));
     loader->int8 = int8;
     return PARLEY_OK;
 }
@@ -258,5 +262,5 @@ double pl_codec_decoder_operations(const pl_codec_decoder *d)
         for (int u = 0; u < PL_CODEC_UNITS; u++)
             sum += rows * (operations(&d->stages[i].units[u].conv1.linear.w) + operations(&d->stages[i].units[u].conv2.linear.w));
     }
-    return sum + rows * operations(&d->last_conv.linear.w);
+    return sum + rows * 2.0 * d->last.taps * d->last.width;
 }

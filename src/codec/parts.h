@@ -36,6 +36,13 @@ typedef struct codec_stage {
     codec_unit units[PL_CODEC_UNITS];
 } codec_stage;
 
+/* The convolution to samples: one output. */
+typedef struct codec_last {
+    const float *weight; /* [taps][width] */
+    float bias;
+    int taps, width;
+} codec_last;
+
 struct pl_codec_decoder {
     pl_codec_shape shape;
     const float **codebooks;       /* [groups] of [codebook_size][codebook_width] */
@@ -47,7 +54,7 @@ struct pl_codec_decoder {
     pl_conv voc0;
     codec_stage stages[PL_CODEC_MAX_RATES];
     pl_snake last_snake;
-    pl_conv last_conv;
+    codec_last last;
     int upsampling, samples_per_frame; /* product of ratios; of ratios and rates */
     bool int8;                         /* products of q8_0 matrices with 8-bit activations */
 };

@@ -104,7 +104,7 @@ static void make_vocoder(maker *m)
             make_rows(m, &s->units[i][u], &stage->units[u].conv1, rows, true);
         largest = rows * channels > largest ? rows * channels : largest;
     }
-    make_rows(m, &s->last, &d->last_conv, rows, true);
+    make_float_rows(m, &s->last, d->last.taps - 1, rows, d->last.width);
     s->raw = floats(m, rows, 1);
     s->x = floats(m, largest, 1);
     s->y = floats(m, largest, 1);

@@ -36,6 +36,32 @@ static parley_status hand_out(codec_run *run, const float *raw, int n)
     return PARLEY_OK;
 }
 
+enum { SAMPLES_PER_TASK = 240 };
+
+typedef struct sampling {
+    const codec_run *run;
+    int rows;
+} sampling;
+
+static void sample_some(void *context, int task, int worker)
+{
+    (void)worker;
+    const sampling *s = context;
+    const codec_last *last = &s->run->decoder->last;
+    int first = task * SAMPLES_PER_TASK, n = s->rows - first < SAMPLES_PER_TASK ? s->rows - first : SAMPLES_PER_TASK;
+    s->run->compute->k->dot_rows(s->run->state->last.data + (int64_t)first * last->width, last->width, last->weight, last->taps * last->width,
+                                 last->bias, n, s->run->state->raw + first);
+}
+
+/* The new rows behind the last activation become samples. */
+static parley_status last_layer(codec_run *run, int rows)
+{
+    sampling s = {run, rows};
+    pl_pool_run(run->compute->pool, sample_some, &s, (rows + SAMPLES_PER_TASK - 1) / SAMPLES_PER_TASK);
+    pl_codec_rows_keep(&run->state->last, rows);
+    return hand_out(run, run->state->raw, rows);
+}
+
 /* ------------------------------------------------------------------ layers of a stage */
 
 /* One layer of a stage: what it adds to the residual stream x, or puts there, and the activation that the next layer starts with. */
@@ -150,8 +176,7 @@ static parley_status stage_piece(codec_run *run, int i, int first, int rows)
     tap_stage(run, i + 1, s->x, rows, stage->conv.out);
     if (i < run->decoder->shape.n_rates - 1)
         return run_stage(run, i + 1, rows);
-    pl_codec_conv(run->compute, &run->decoder->last_conv, &s->last, rows, s->raw);
-    return hand_out(run, s->raw, rows);
+    return last_layer(run, rows);
 }
 
 /* The stage's new rows are waiting behind its history. */

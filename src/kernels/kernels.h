@@ -136,6 +136,8 @@ typedef struct pl_kernels {
     void (*snake_q8)(const float *x, const float *alpha, const float *inv_beta, int width, int64_t rows, const pl_q8_rows *out);
     /* y[t][c] = bias[c] + sum over j < taps of w[j][c] * x[(t + j) * width + c]: channels last, x starts taps - 1 rows before the first output. */
     void (*depthwise)(const float *x, const float *w, const float *bias, int taps, int width, int rows, float *y);
+    /* y[r] = bias + sum over k < n of w[k] * x[r * stride + k]. */
+    void (*dot_rows)(const float *x, int64_t stride, const float *w, int n, float bias, int rows, float *y);
     /* A row of any type added to y: y[i] += row[i] (embedding sums). */
     void (*add_row)(pl_type type, const void *row, int width, float *y);
 } pl_kernels;

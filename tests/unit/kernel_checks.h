@@ -714,6 +714,32 @@ static const char *check_depthwise(const pl_kernels *k)
     return NULL;
 }
 
+static const char *check_dot_rows(const pl_kernels *k)
+{
+    for (int l = 0; l < LENGTHS; l++) {
+        int n = lengths[l], rows = 1 + l % 7, stride = 1 + l * 5 % 40;
+        float *x = random_floats((size_t)((rows - 1) * stride + n), 1.0f), *w = random_floats((size_t)n, 1.0f);
+        float *y = exact((size_t)rows * sizeof *y), alone;
+        k->dot_rows(x, stride, w, n, 0.25f, rows, y);
+        const char *fault = NULL;
+        for (int r = 0; r < rows && !fault; r++) {
+            double want = 0.25, size = 0.25;
+            for (int i = 0; i < n; i++) {
+                want += (double)w[i] * (double)x[r * stride + i];
+                size += fabs((double)w[i] * (double)x[r * stride + i]);
+            }
+            fault = near_enough("dot_rows", rows, r, y[r], want, 1e-6 * size);
+            k->dot_rows(x + r * stride, stride, w, n, 0.25f, 1, &alone);
+            if (!fault && memcmp(&alone, &y[r], sizeof alone) != 0)
+                fault = "dot_rows: other bits alone";
+        }
+        free(x), free(w), free(y);
+        if (fault)
+            return fault;
+    }
+    return NULL;
+}
+
 static const char *check_add_row(const pl_kernels *k)
 {
     for (pl_type type = PL_F32; type <= PL_Q6_K; type = (pl_type)(type + 1)) {
@@ -752,6 +778,7 @@ static const struct {
     {"rope", check_rope},
     {"sums", check_sums},
     {"depthwise", check_depthwise},
+    {"dot_rows", check_dot_rows},
     {"add_row", check_add_row},
 };
 enum { KERNEL_CHECKS = sizeof kernel_checks / sizeof kernel_checks[0] };

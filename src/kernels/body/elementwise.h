@@ -161,6 +161,34 @@ static void depthwise(const float *x, const float *w, const float *bias, int tap
         }
 }
 
+enum { DOT_ROWS = 4 }; /* side by side, to hide the latency of their sums; a row's own sum is the same alone */
+
+INLINE void dot_some(const float *x, int64_t stride, const float *w, int n, float bias, const int count, float *y)
+{
+    vf sums[DOT_ROWS];
+    UNROLL(4)
+    for (int r = 0; r < count; r++)
+        sums[r] = vf_set1(0.0f);
+    for (int k = 0; k < n; k += LANES) {
+        vf weights = get(w + k, n - k);
+        UNROLL(4)
+        for (int r = 0; r < count; r++)
+            sums[r] = vf_fma(weights, get(x + r * stride + k, n - k), sums[r]);
+    }
+    UNROLL(4)
+    for (int r = 0; r < count; r++)
+        y[r] = vf_reduce_add(sums[r]) + bias;
+}
+
+static void dot_rows(const float *x, int64_t stride, const float *w, int n, float bias, int rows, float *y)
+{
+    int r = 0;
+    for (; r + DOT_ROWS <= rows; r += DOT_ROWS)
+        dot_some(x + r * stride, stride, w, n, bias, DOT_ROWS, y + r);
+    for (; r < rows; r++)
+        dot_some(x + r * stride, stride, w, n, bias, 1, y + r);
+}
+
 static void add_row(pl_type type, const void *row, int width, float *y)
 {
     float values[PL_TILE_DEPTH];

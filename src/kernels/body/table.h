@@ -32,5 +32,6 @@ const pl_kernels LEVEL_TABLE = {
     .snake = snake,
     .snake_q8 = snake_q8,
     .depthwise = depthwise,
+    .dot_rows = dot_rows,
     .add_row = add_row,
 };

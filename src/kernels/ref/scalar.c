@@ -322,6 +322,16 @@ static void depthwise(const float *x, const float *w, const float *bias, int tap
         }
 }
 
+static void dot_rows(const float *x, int64_t stride, const float *w, int n, float bias, int rows, float *y)
+{
+    for (int r = 0; r < rows; r++, x += stride) {
+        double sum = (double)bias;
+        for (int k = 0; k < n; k++)
+            sum += (double)w[k] * (double)x[k];
+        y[r] = (float)sum;
+    }
+}
+
 static void add_row(pl_type type, const void *row, int width, float *y)
 {
     float values[UNPACK];
@@ -351,5 +361,6 @@ const pl_kernels pl_kernels_scalar = {
     .snake = snake,
     .snake_q8 = snake_q8,
     .depthwise = depthwise,
+    .dot_rows = dot_rows,
     .add_row = add_row,
 };
