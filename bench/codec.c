@@ -1,6 +1,7 @@
 /* Milliseconds a frame of the codec decoder in its published size, random weights. By hand, from the project's folder after a Release build:
  *   gcc -O2 -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc bench/codec.c build/libparley.a -lcjson -lutf8proc -lpthread -lm -o /tmp/bench_codec
- *   /tmp/bench_codec [seconds a figure] [level] */
+ *   /tmp/bench_codec [seconds a figure] [level]
+ * f32 and int8 weights take turns. */
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "codec/decoder.h"
@@ -118,38 +119,57 @@ static void random_values(void)
     values = v;
 }
 
-static double measure(pl_compute *compute, const pl_codec_decoder *decoder, pl_codec_state *state, int piece, double seconds)
+enum { KINDS = 2, LONGEST = 16 };
+static const char *const kinds[KINDS] = {"f32", "int8"};
+
+/* One way to decode: weights and a stream. */
+typedef struct decoding {
+    pl_codec_decoder *decoder;
+    pl_codec_state *state;
+    double best;
+} decoding;
+
+static void decode(pl_compute *compute, decoding *d, int piece)
 {
-    static int32_t codes[64 * 16];
-    static float pcm[64 * 1920];
+    static int32_t codes[LONGEST * 16];
+    static float pcm[LONGEST * 1920];
     parley_error error;
-    double best = 1e9;
-    for (int i = 0; i < 64 * 16; i++)
+    for (int i = 0; i < LONGEST * 16; i++)
         codes[i] = (int32_t)((unsigned)i * 2654435761u >> 21);
-    for (double end = pl_seconds() + seconds, now = 0; now < end;) {
-        double begin = pl_seconds();
-        need(pl_codec_decode(compute, decoder, state, codes, piece, pcm, NULL, &error), &error);
-        now = pl_seconds();
-        best = now - begin < best ? now - begin : best;
-    }
-    return best / piece * 1e3;
+    double begin = pl_seconds();
+    need(pl_codec_decode(compute, d->decoder, d->state, codes, piece, pcm, NULL, &error), &error);
+    double took = pl_seconds() - begin;
+    d->best = took < d->best ? took : d->best;
 }
 
-static void report(const parley_allocator *allocator, const pl_kernels *kernels, const pl_codec_decoder *decoder, int threads, double seconds)
+static void measure(pl_compute *compute, decoding *both, int piece, double seconds)
 {
-    static const int pieces[] = {1, 4, 8, 16};
+    for (int k = 0; k < KINDS; k++)
+        both[k].best = 1e9;
+    for (double end = pl_seconds() + seconds; pl_seconds() < end;)
+        for (int k = 0; k < KINDS; k++)
+            decode(compute, &both[k], piece);
+    for (int k = 0; k < KINDS; k++)
+        printf("%s, %d threads, pieces of %2d, %-4s: %7.2f ms a frame\n", parley_cpu_name(compute->k->level), pl_pool_threads(compute->pool), piece,
+               kinds[k], both[k].best / piece * 1e3);
+}
+
+static void report(const parley_allocator *allocator, const pl_kernels *kernels, decoding *both, int threads, double seconds)
+{
+    static const int pieces[] = {1, 4, 8, LONGEST};
     pl_pool *pool;
     pl_compute compute;
-    pl_codec_state *state;
     parley_error error;
     need(pl_pool_open(allocator, threads, &pool, &error), &error);
     need(pl_compute_open(allocator, kernels, pool, false, &compute, &error), &error);
-    need(pl_codec_state_open(allocator, decoder, &state, &error), &error);
+    for (int k = 0; k < KINDS; k++)
+        need(pl_codec_state_open(allocator, both[k].decoder, &both[k].state, &error), &error);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        printf("%s, %d threads, pieces of %2d: %7.2f ms a frame\n", parley_cpu_name(kernels->level), threads, pieces[i],
-               measure(&compute, decoder, state, pieces[i], seconds));
-    printf("state: %.1f MB\n", (double)pl_codec_state_bytes(state) * 1e-6);
-    pl_codec_state_close(state);
+        measure(&compute, both, pieces[i], seconds);
+    for (int k = 0; k < KINDS; k++) {
+        printf("state, %s: %.1f MB\n", kinds[k], (double)pl_codec_state_bytes(both[k].state) * 1e-6);
+        pl_codec_state_close(both[k].state);
+    }
     pl_compute_close(&compute);
     pl_pool_close(pool);
 }
@@ -163,18 +183,20 @@ int main(int argc, char **argv)
     pl_tensor codebooks[16], usages[16] = {{0}};
     struct pl_codec_block_tensors blocks[8];
     pl_codec_tensors tensors = {.codebooks = codebooks, .usages = usages, .blocks = blocks};
-    pl_codec_decoder *decoder;
+    decoding both[KINDS] = {{0}};
     if (argc > 2 && !parley_cpu_from_name(argv[2], &cap))
         return 2;
     need(pl_cpu_choose(cap, &level, &error), &error);
     pl_arena_init(&arena, NULL, 1 << 24);
     random_values();
     fill(&tensors);
-    pl_loader loader = {.arena = &arena};
-    need(pl_codec_decoder_load(&loader, &shape, &tensors, &decoder, &error), &error);
-    printf("weights: %.0f MB\n", (double)loader.packed_bytes * 1e-6);
+    for (int k = 0; k < KINDS; k++) {
+        pl_loader loader = {.arena = &arena, .int8 = k == 1};
+        need(pl_codec_decoder_load(&loader, &shape, &tensors, &both[k].decoder, &error), &error);
+        printf("weights, %s: %.0f MB\n", kinds[k], (double)loader.packed_bytes * 1e-6);
+    }
     for (int threads = 1; threads <= 2; threads++)
-        report(&arena.allocator, pl_kernels_for(level), decoder, threads, seconds);
+        report(&arena.allocator, pl_kernels_for(level), both, threads, seconds);
     pl_arena_free(&arena);
     return 0;
 }

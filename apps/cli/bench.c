@@ -20,6 +20,7 @@ static const cli_option rows[] = {
     CLI_ROW_MODEL(bench_fields, model),
     CLI_ROW_MODEL2(bench_fields, model),
     CLI_ROW_CODEC(bench_fields, model),
+    CLI_ROW_CODEC_TYPE(bench_fields, model),
     WHOLE("--runs", runs, 1, 1000, "measurements of each stage, the median is shown; default 5"),
     WHOLE("--prompt", prompt, 1, 1000000, "positions of the prefill; default 107"),
     WHOLE("--frames", frames, 1, 1000000, "frames (80 ms each) of the whole run; default 125"),

@@ -9,6 +9,7 @@
 
 #include <parley/tts.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@ typedef struct decode_fields {
     cli_model_fields model;
     cli_text ref_codes, output, dump;
     cli_int schedule, wav_format;
-    cli_flag quiet;
+    cli_flag snr, quiet;
 } decode_fields;
 
 enum { SCHEDULE_STREAM, SCHEDULE_REFERENCE };
@@ -37,6 +38,8 @@ static const cli_option decode_rows[] = {
      FIELD(schedule),
      .help = "stream: exact, any length; reference: 300 frames at a time as the official code does; default stream",
      .choices = schedules},
+    CLI_ROW_CODEC_TYPE(decode_fields, model),
+    {.name = "--snr", .kind = CLI_FLAG, FIELD(snr), .help = "decodes with --codec-type f32 too and reports the signal-to-noise ratio against that"},
     CLI_ROW_THREADS(decode_fields, model),
     CLI_ROW_CPU(decode_fields, model),
     {.name = "--output",
@@ -60,6 +63,14 @@ static const cli_command decode_command = {
     .max_arguments = 1,
 };
 
+/* The same codes in float32, and the powers that make a signal-to-noise ratio. */
+typedef struct comparison {
+    parley_model *model;
+    parley_codec *codec;
+    float *pcm;
+    double signal, noise; /* sums of squares */
+} comparison;
+
 /* All that one run holds. */
 typedef struct decoding {
     const decode_fields *fields;
@@ -73,6 +84,7 @@ typedef struct decoding {
     parley_model *model;
     parley_codec *codec;
     float *pcm;
+    comparison exact;
 } decoding;
 
 /* After the cut it is the program's own. */
@@ -80,6 +92,9 @@ static const char *const own_dumps[] = {"pcm", NULL};
 
 static void close_decoding(decoding *d)
 {
+    parley_codec_close(d->exact.codec);
+    parley_model_close(d->exact.model);
+    free(d->exact.pcm);
     parley_codec_close(d->codec);
     parley_model_close(d->model);
     cli_output_discard(&d->file);
@@ -130,6 +145,17 @@ static parley_status open_outputs(decoding *d, parley_error *error)
     return cli_dump_open(&d->dump, d->fields->dump.value, own_dumps, error);
 }
 
+static parley_status open_exact(decoding *d, const parley_codec_options *options, parley_error *error)
+{
+    cli_model_fields fields = d->fields->model;
+    fields.codec_type.given = true;
+    fields.codec_type.value = 0;
+    parley_codec_options quiet = *options;
+    quiet.tap = NULL;
+    CLI_TRY(cli_open_model(&fields, PARLEY_PARTS_CODEC, &d->exact.model, NULL, error));
+    return parley_codec_open(d->exact.model, &quiet, &d->exact.codec, error);
+}
+
 static parley_status open_codec(decoding *d, parley_error *error)
 {
     CLI_TRY(cli_open_model(&d->fields->model, PARLEY_PARTS_CODEC, &d->model, NULL, error));
@@ -141,7 +167,29 @@ static parley_status open_codec(decoding *d, parley_error *error)
         options.tap = cli_dump_tap;
         options.tap_context = &d->dump;
     }
-    return parley_codec_open(d->model, &options, &d->codec, error);
+    CLI_TRY(parley_codec_open(d->model, &options, &d->codec, error));
+    return d->fields->snr.given ? open_exact(d, &options, error) : PARLEY_OK;
+}
+
+/* Before the samples of the reference are cut off. */
+static parley_status compare_piece(decoding *d, const int32_t *codes, size_t frames, size_t samples, parley_error *error)
+{
+    comparison *e = &d->exact;
+    CLI_TRY(parley_codec_decode(e->codec, codes, frames, e->pcm, error));
+    for (size_t i = 0; i < samples; i++) {
+        double signal = (double)e->pcm[i], noise = (double)d->pcm[i] - signal;
+        e->signal += signal * signal;
+        e->noise += noise * noise;
+    }
+    return PARLEY_OK;
+}
+
+static void report_snr(const comparison *e)
+{
+    if (e->noise == 0.0)
+        cli_notice("signal-to-noise ratio against f32: the samples are equal");
+    else
+        cli_notice("signal-to-noise ratio against f32: %.1f dB", 10.0 * log10(e->signal / e->noise));
 }
 
 static parley_status keep_samples(decoding *d, size_t count, parley_error *error)
@@ -161,12 +209,16 @@ static parley_status decode_all(decoding *d, parley_error *error)
     size_t piece = whole || frames < PIECE_FRAMES ? frames : PIECE_FRAMES, bytes;
     if (__builtin_mul_overflow(piece, length * sizeof(float), &bytes) || !(d->pcm = malloc(bytes)))
         return cli_fail_memory(error);
+    if (d->exact.codec && !(d->exact.pcm = malloc(bytes)))
+        return cli_fail_memory(error);
     d->cut = parley_codec_reference_cut(d->ref_frames, frames, (uint64_t)frames * length);
     if (!whole)
         cli_signals_graceful(true);
     for (size_t at = 0; at < frames && !cli_signals_cancelled(); at += piece) {
         size_t n = frames - at < piece ? frames - at : piece;
         CLI_TRY(parley_codec_decode(d->codec, d->codes.values + at * groups, n, d->pcm, error));
+        if (d->exact.codec)
+            CLI_TRY(compare_piece(d, d->codes.values + at * groups, n, n * length, error));
         CLI_TRY(keep_samples(d, n * length, error));
     }
     return PARLEY_OK;
@@ -187,6 +239,8 @@ static parley_status decode(decoding *d, const char *path, parley_error *error)
     double seconds = rate ? (double)d->wav.samples / rate : 0.0;
     if (cli_signals_cancelled())
         return cli_fail(error, PARLEY_CANCELLED, "cancelled: \"%.300s\" is complete with the %.2f s made so far", wav_path(d), seconds);
+    if (d->fields->snr.given)
+        report_snr(&d->exact);
     if (!d->fields->quiet.given)
         cli_notice("%.300s: %.2f s of sound in %.2f s", wav_path(d), seconds, cli_seconds() - start);
     return PARLEY_OK;

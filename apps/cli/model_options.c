@@ -8,6 +8,7 @@ const char *const cli_cpu_choices[] = {"scalar", "avx2", "avx512", "avx512vnni",
 const char *const cli_splitter_choices[] = {"qwen2", "mistral", NULL};
 const char *const cli_activations_choices[] = {"f32", "int8", NULL};
 const char *const cli_kv_choices[] = {"f32", "f16", "bf16", "q8_0", NULL};
+const char *const cli_codec_type_choices[] = {"f32", "int8", NULL};
 
 parley_status cli_open_options(const cli_model_fields *fields, parley_parts parts, parley_open_options *options, parley_error *error)
 {
@@ -18,6 +19,8 @@ parley_status cli_open_options(const cli_model_fields *fields, parley_parts part
     options->logger = &cli_logger;
     if (fields->threads.given)
         options->threads = fields->threads.value;
+    if (fields->codec_type.given)
+        options->codec_type = fields->codec_type.value ? PARLEY_CODEC_INT8 : PARLEY_CODEC_F32;
     if (fields->splitter.given)
         options->splitter = (parley_splitter)fields->splitter.value;
     if (fields->cpu.given && !parley_cpu_from_name(cli_cpu_choices[fields->cpu.value], &options->cpu))

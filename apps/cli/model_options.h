@@ -6,14 +6,15 @@
 
 typedef struct cli_model_fields {
     cli_text model, model2, codec;
-    cli_int threads, cpu, splitter;
+    cli_int threads, cpu, splitter, codec_type;
 } cli_model_fields;
 
 /* Choices in the order of parley_cpu from SCALAR on, and of parley_splitter. */
 extern const char *const cli_cpu_choices[];
 extern const char *const cli_splitter_choices[];
 extern const char *const cli_activations_choices[];
-extern const char *const cli_kv_choices[]; /* of parley_kv */
+extern const char *const cli_kv_choices[];         /* of parley_kv */
+extern const char *const cli_codec_type_choices[]; /* of parley_codec_type from F32 on */
 
 /* Rows of an option table; `fields` is the member of `type` that is a cli_model_fields. */
 #define CLI_ROW_MODEL(type, fields)                                                                                   \
@@ -30,6 +31,12 @@ extern const char *const cli_kv_choices[]; /* of parley_kv */
     {                                                                                                 \
         .name = "--codec", .kind = CLI_TEXT, .offset = offsetof(type, fields.codec), .value = "PATH", \
         .help = "codec to use in place of the one that lies with the model"                           \
+    }
+#define CLI_ROW_CODEC_TYPE(type, fields)                                                                                          \
+    {                                                                                                                             \
+        .name = "--codec-type", .kind = CLI_CHOICE, .offset = offsetof(type, fields.codec_type),                                  \
+        .help = "arithmetic of the codec: int8 is faster, f32 exact; default as stored, f32 unless parley quantize made it int8", \
+        .choices = cli_codec_type_choices                                                                                         \
     }
 #define CLI_ROW_THREADS(type, fields)                                                                 \
     {                                                                                                 \

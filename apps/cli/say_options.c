@@ -73,6 +73,7 @@ static const cli_option rows[] = {
     CLI_ROW_SPLITTER(say_fields, model),
     CLI_ROW_THREADS(say_fields, model),
     CLI_ROW_CPU(say_fields, model),
+    CLI_ROW_CODEC_TYPE(say_fields, model),
     CHOICE("--kv", kv, cli_kv_choices, "element type of the cache; default f16"),
     CHOICE("--activations", activations, cli_activations_choices, "arithmetic of quantised matrices; default int8 where the processor has it"),
     SHORT("--output", 'o', output, "FILE.wav", "what to write, - is standard output; default speech.wav, unless it exists"),

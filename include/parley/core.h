@@ -126,6 +126,10 @@ typedef enum parley_parts {
     PARLEY_PARTS_CLONE          /* everything that synthesis needs, and the speaker encoder and the codec's encoder where the model has them */
 } parley_parts;
 
+/* Arithmetic of the codec's decoder. INT8: its matrices rounded to 8 bits, in blocks of 32 values, and products with activations that are rounded
+ * likewise; docs/QUALITY.md says how near that comes. STORED: INT8 for a codec that was stored so (parley quantize), F32 for all others. */
+typedef enum parley_codec_type { PARLEY_CODEC_STORED, PARLEY_CODEC_F32, PARLEY_CODEC_INT8 } parley_codec_type;
+
 typedef struct parley_open_options {
     size_t size;                       /* sizeof(parley_open_options) */
     const char *codec_path;            /* codec to use (directory or GGUF file); NULL: the one that lies with the model */
@@ -134,6 +138,7 @@ typedef struct parley_open_options {
     parley_cpu cpu;                    /* highest processor level to use; a level that the processor lacks is PARLEY_DEVICE */
     int32_t threads;                   /* threads that compute, the caller's included, 1 to 256; default: one a core, at most 8 */
     parley_splitter splitter;          /* default PARLEY_SPLITTER_QWEN2 */
+    parley_codec_type codec_type;      /* default PARLEY_CODEC_STORED */
     const parley_allocator *allocator; /* NULL: malloc and free. Copied; its context must outlive the model. */
     const parley_logger *logger;       /* NULL: remarks are dropped. Copied likewise. */
 } parley_open_options;

@@ -37,6 +37,8 @@ static parley_status complete(const parley_open_options *given, parley_open_opti
         return pl_fail(error, PARLEY_ARGUMENT, "cpu: %d is no parley_cpu", (int)options->cpu);
     if (options->splitter > PARLEY_SPLITTER_MISTRAL)
         return pl_fail(error, PARLEY_ARGUMENT, "splitter: %d is no parley_splitter", (int)options->splitter);
+    if (options->codec_type > PARLEY_CODEC_INT8)
+        return pl_fail(error, PARLEY_ARGUMENT, "codec_type: %d is no parley_codec_type", (int)options->codec_type);
     return PARLEY_OK;
 }
 
@@ -47,7 +49,11 @@ static parley_status missing_argument(const char *name, parley_error *error)
 
 static pl_location located(const char *path, const parley_open_options *options)
 {
-    return (pl_location){.path = path, .second_path = options->second_path, .codec_path = options->codec_path, .parts = options->parts};
+    return (pl_location){.path = path,
+                         .second_path = options->second_path,
+                         .codec_path = options->codec_path,
+                         .parts = options->parts,
+                         .codec_type = options->codec_type};
 }
 
 parley_status parley_model_open(const char *path, const parley_open_options *options, parley_model **model, parley_error *error)
@@ -70,7 +76,7 @@ parley_status parley_model_open_memory(const parley_memory_file *files, size_t c
     if (o.codec_path || o.second_path)
         return pl_fail(error, PARLEY_ARGUMENT, "%s_path is set, expected NULL: with files in memory it is one of them",
                        o.codec_path ? "codec" : "second");
-    pl_location location = {.memory = files, .n_memory = count, .parts = o.parts};
+    pl_location location = {.memory = files, .n_memory = count, .parts = o.parts, .codec_type = o.codec_type};
     return pl_model_open(&location, &o, model, error);
 }
 

@@ -177,8 +177,7 @@ static parley_status upsampling(codec_run *run, int i, int n)
     const codec_up *up = &run->decoder->up[i];
     const codec_rows *in = &run->state->up_conv[i], *mid = &run->state->up_depthwise[i];
     convnext block = {run, up, mid, n * up->conv.stride, codec_fresh(upsampled(run, i + 1))};
-    pl_conv_run(run->compute, &up->conv, in->data, n, codec_fresh(mid));
-    pl_codec_rows_keep(in, n);
+    pl_codec_conv(run->compute, &up->conv, in, n, codec_fresh(mid));
     tap_up(run, "up%d_conv", i, codec_fresh(mid), block.rows);
     PL_TRY(convnext_block(&block));
     pl_codec_rows_keep(mid, block.rows);
@@ -193,8 +192,7 @@ static parley_status run_piece(codec_run *run, const int32_t *codes, int n)
     const pl_codec_decoder *d = run->decoder;
     pl_codec_state *s = run->state;
     PL_TRY(quantiser(run, codes, n));
-    pl_conv_run(run->compute, &d->pre_conv, s->pre_conv.data, n, s->latent);
-    pl_codec_rows_keep(&s->pre_conv, n);
+    pl_codec_conv(run->compute, &d->pre_conv, &s->pre_conv, n, s->latent);
     pl_tap_floats(run->tap, "pre_conv", s->latent, n, d->shape.latent);
     PL_TRY(transformer(run, n, codec_fresh(upsampled(run, 0))));
     for (int i = 0; i < d->shape.n_ratios; i++) {
@@ -221,7 +219,7 @@ parley_status pl_codec_run_frames(codec_run *run, const int32_t *codes, int64_t 
 {
     bool int8 = run->compute->int8;
     parley_status status = PARLEY_OK;
-    run->compute->int8 = false;
+    run->compute->int8 = run->decoder->int8;
     while (frames > 0 && status == PARLEY_OK) {
         int n = next_piece(run, frames);
         status = run_piece(run, codes, n);

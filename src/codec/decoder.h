@@ -1,5 +1,6 @@
 /* Codes -> PCM: residual vector quantiser, latent transformer, ConvNeXt upsampling, vocoder (spec/qwen3_tts.md 6.3, 6.6). Every layer is causal and
- * keeps its state, so that frames may come in pieces of any size: the PCM is bit-equal to that of one piece. float32 arithmetic throughout. */
+ * keeps its state, so that frames may come in pieces of any size: the PCM is bit-equal to that of one piece. float32 arithmetic, or
+ * 8-bit products where the loader was told so. */
 #ifndef PL_CODEC_DECODER_H
 #define PL_CODEC_DECODER_H
 
@@ -70,6 +71,10 @@ typedef struct pl_codec_decoder pl_codec_decoder;
 parley_status pl_codec_decoder_load(pl_loader *loader, const pl_codec_shape *shape, const pl_codec_tensors *tensors, pl_codec_decoder **decoder,
                                     parley_error *error);
 const pl_codec_shape *pl_codec_decoder_shape(const pl_codec_decoder *decoder);
+
+/* Whether its wide layers compute in 8 bits; multiplications and additions of the products of a frame. */
+bool pl_codec_decoder_is_int8(const pl_codec_decoder *decoder);
+double pl_codec_decoder_operations(const pl_codec_decoder *decoder);
 
 typedef struct pl_codec_state pl_codec_state;
 

@@ -150,7 +150,7 @@ static float *floats(maker *m, int64_t rows, int64_t width)
 static codec_rows rows_of(maker *m, const pl_conv *conv, int stride, int64_t room)
 {
     int history = conv->taps - stride;
-    return (codec_rows){floats(m, history + room, conv->in), history, conv->in};
+    return (codec_rows){.data = floats(m, history + room, conv->in), .history = history, .width = conv->in};
 }
 
 /* Rows that a stage gives at once: what the buffer holds of its input, but not less than make its weights worth reading, nor more than there are. */

@@ -3,7 +3,7 @@
 #define PL_CODEC_PARTS_H
 
 #include "codec/decoder.h"
-#include "nn/snake.h"
+#include "codec/rows.h"
 
 enum {
     /* Frames that go through the front (quantiser to first vocoder convolution) at once. The weights, 460 MB in the published size, are read once a
@@ -36,6 +36,13 @@ typedef struct codec_stage {
     codec_unit units[PL_CODEC_UNITS];
 } codec_stage;
 
+/* The convolution to samples: one output. */
+typedef struct codec_last {
+    const float *weight; /* [taps][width] */
+    float bias;
+    int taps, width;
+} codec_last;
+
 struct pl_codec_decoder {
     pl_codec_shape shape;
     const float **codebooks;       /* [groups] of [codebook_size][codebook_width] */
@@ -47,23 +54,16 @@ struct pl_codec_decoder {
     pl_conv voc0;
     codec_stage stages[PL_CODEC_MAX_RATES];
     pl_snake last_snake;
-    pl_conv last_conv;
+    codec_last last;
     int upsampling, samples_per_frame; /* product of ratios; of ratios and rates */
+    bool int8;                         /* products of q8_0 matrices with 8-bit activations */
 };
 
-/* Input of a causal layer: `history` rows of the past, behind them room for the new ones. */
-typedef struct codec_rows {
-    float *data; /* [history + room][width] */
-    int history, width;
-} codec_rows;
-
-static inline float *codec_fresh(const codec_rows *rows)
+/* Whether a convolution's input is rounded to 8 bits. */
+static inline bool pl_codec_is_int8(const pl_codec_decoder *decoder, const pl_conv *conv)
 {
-    return rows->data + (int64_t)rows->history * rows->width;
+    return decoder->int8 && conv->linear.w.type == PL_Q8_0 && !conv->linear.exact;
 }
-
-/* The last rows of the past and the `n` new ones become the past. */
-void pl_codec_rows_keep(const codec_rows *rows, int n);
 
 /* Final rows of a codebook, [size][width]; usage->data NULL: `sums` holds them. */
 parley_status pl_codec_codebook_rows(pl_loader *loader, int size, int width, const pl_tensor *sums, const pl_tensor *usage, float *rows,
@@ -89,6 +89,7 @@ struct pl_codec_state {
     codec_rows stages[PL_CODEC_MAX_RATES], units[PL_CODEC_MAX_RATES][PL_CODEC_UNITS], last;
     int stage_rows[PL_CODEC_MAX_RATES]; /* input rows that a stage takes at once */
     float *x, *y;                       /* [rows][channels], largest stage */
+    pl_q8_rows y8;                      /* y behind its activation, where that is 8 bits wide */
     float *voc0_out, *raw;              /* [rows][decoder_dim], [samples] */
 
     codec_rows *all[CODEC_MAX_ROWS]; /* every buffer with history, for resets */
@@ -110,7 +111,7 @@ typedef struct codec_run {
 /* Refuses codes that are no row of a codebook, before any work. */
 parley_status pl_codec_check_codes(const pl_codec_shape *shape, const int32_t *codes, int64_t frames, parley_error *error);
 
-/* Checked codes -> samples, any number of frames. The arithmetic is float32 for all weights. */
+/* Checked codes -> samples, any number of frames. */
 parley_status pl_codec_run_frames(codec_run *run, const int32_t *codes, int64_t frames);
 
 /* `rows` new rows wait in state->voc0: from the first convolution to samples. */

@@ -2,12 +2,7 @@
 
 #include <string.h>
 
-enum { STATE_CHUNK = 1 << 20 };
-
-void pl_codec_rows_keep(const codec_rows *rows, int n)
-{
-    memmove(rows->data, rows->data + (int64_t)n * rows->width, (size_t)rows->history * (size_t)rows->width * sizeof *rows->data);
-}
+enum { STATE_CHUNK = 1 << 20, BLOCK = 32 };
 
 /* ------------------------------------------------------------------ buffers */
 
@@ -25,10 +20,43 @@ static float *floats(maker *m, int64_t rows, int64_t width)
     return memory;
 }
 
-static void make_rows(maker *m, codec_rows *rows, int history, int64_t room, int width)
+/* Zeroed, as all memory of an arena: silence. */
+static pl_q8_rows int8_rows(maker *m, int64_t rows, int width)
 {
-    *rows = (codec_rows){floats(m, history + room, width), history, width};
+    pl_arena *arena = &m->state->arena;
+    size_t blocks = (size_t)(width / BLOCK);
+    pl_q8_rows made = {.q = pl_arena_alloc(arena, (size_t)rows, (size_t)width),
+                       .scale = pl_arena_alloc(arena, (size_t)rows, blocks * sizeof(float)),
+                       .sum = pl_arena_alloc(arena, (size_t)rows, blocks * sizeof(int32_t))};
+    if (!made.q || !made.scale || !made.sum)
+        m->failed = true;
+    return made;
+}
+
+static void add_rows(maker *m, codec_rows *rows)
+{
     m->state->all[m->state->n_all++] = rows;
+}
+
+/* The input of a layer that is float32 for all weights. */
+static void make_float_rows(maker *m, codec_rows *rows, int history, int64_t room, int width)
+{
+    *rows = (codec_rows){.data = floats(m, history + room, width), .history = history, .width = width};
+    add_rows(m, rows);
+}
+
+/* The input of a convolution; `rounded`: the layer before leaves 8-bit rows itself when they are wanted. */
+static void make_rows(maker *m, codec_rows *rows, const pl_conv *conv, int64_t room, bool rounded)
+{
+    int history = pl_conv_history(conv);
+    if (!pl_codec_is_int8(m->state->decoder, conv)) {
+        make_float_rows(m, rows, history, room, conv->in);
+        return;
+    }
+    *rows = (codec_rows){.q8 = int8_rows(m, history + room, conv->in), .history = history, .width = conv->in};
+    if (!rounded)
+        rows->data = floats(m, room, conv->in);
+    add_rows(m, rows);
 }
 
 static void make_front(maker *m)
@@ -44,13 +72,13 @@ static void make_front(maker *m)
     s->model = floats(m, CODEC_PIECE, shape->transformer.width);
     s->hidden = floats(m, up_rows, shape->latent);
     s->wide = floats(m, up_rows, 4 * (int64_t)shape->latent);
-    make_rows(m, &s->pre_conv, pl_conv_history(&d->pre_conv), CODEC_PIECE, shape->rvq_width);
+    make_rows(m, &s->pre_conv, &d->pre_conv, CODEC_PIECE, false);
     for (int i = 0; i < shape->n_ratios; i++) {
-        make_rows(m, &s->up_conv[i], pl_conv_history(&d->up[i].conv), rows, shape->latent);
+        make_rows(m, &s->up_conv[i], &d->up[i].conv, rows, false);
         rows *= shape->ratios[i];
-        make_rows(m, &s->up_depthwise[i], d->up[i].taps - 1, rows, shape->latent);
+        make_float_rows(m, &s->up_depthwise[i], d->up[i].taps - 1, rows, shape->latent);
     }
-    make_rows(m, &s->voc0, pl_conv_history(&d->voc0), up_rows, shape->latent);
+    make_rows(m, &s->voc0, &d->voc0, up_rows, false);
 }
 
 /* Output rows of a stage at once: what the buffer holds, but the rows of one input row at least and those of its whole input at most. */
@@ -69,17 +97,19 @@ static void make_vocoder(maker *m)
     for (int i = 0; i < d->shape.n_rates; i++) {
         const codec_stage *stage = &d->stages[i];
         int channels = stage->conv.out;
-        make_rows(m, &s->stages[i], pl_conv_history(&stage->conv), rows, stage->conv.in);
+        make_rows(m, &s->stages[i], &stage->conv, rows, true);
         rows = stage_output(rows, d->shape.rates[i], channels);
         s->stage_rows[i] = (int)(rows / d->shape.rates[i]);
         for (int u = 0; u < PL_CODEC_UNITS; u++)
-            make_rows(m, &s->units[i][u], pl_conv_history(&stage->units[u].conv1), rows, channels);
+            make_rows(m, &s->units[i][u], &stage->units[u].conv1, rows, true);
         largest = rows * channels > largest ? rows * channels : largest;
     }
-    make_rows(m, &s->last, pl_conv_history(&d->last_conv), rows, d->last_conv.in);
+    make_float_rows(m, &s->last, d->last.taps - 1, rows, d->last.width);
     s->raw = floats(m, rows, 1);
     s->x = floats(m, largest, 1);
     s->y = floats(m, largest, 1);
+    if (d->int8)
+        s->y8 = int8_rows(m, (largest + BLOCK - 1) / BLOCK, BLOCK);
 }
 
 /* ------------------------------------------------------------------ cache */
@@ -137,14 +167,14 @@ void pl_codec_state_close(pl_codec_state *state)
 void pl_codec_state_reset(pl_codec_state *state)
 {
     for (int i = 0; i < state->n_all; i++)
-        memset(state->all[i]->data, 0, (size_t)state->all[i]->history * (size_t)state->all[i]->width * sizeof(float));
+        pl_codec_rows_reset(state->all[i]);
     pl_kv_truncate(&state->kv, 0);
 }
 
 parley_status pl_codec_state_copy(pl_codec_state *to, const pl_codec_state *from, parley_error *error)
 {
     for (int i = 0; i < from->n_all; i++)
-        memcpy(to->all[i]->data, from->all[i]->data, (size_t)from->all[i]->history * (size_t)from->all[i]->width * sizeof(float));
+        pl_codec_rows_copy(to->all[i], from->all[i]);
     return pl_kv_copy(&to->kv, &from->kv, error);
 }
 

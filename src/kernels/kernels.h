@@ -48,7 +48,7 @@ typedef struct pl_pack_map {
 } pl_pack_map;
 
 /* Packs panels first .. last - 1 of `matrix` (type, rows, cols, panel_bytes set; type packed) from elements of type `source_type` into
- * data + panel * panel_bytes. The source's type is the matrix's, or F32 F16 BF16 into F32. */
+ * data + panel * panel_bytes. The source's type is the matrix's, or F32 F16 BF16 into F32 or Q8_0 (32 divides map->width then). */
 void pl_pack(const pl_matrix *matrix, uint8_t *data, pl_type source_type, const void *source, const pl_pack_map *map, int first, int last);
 
 /* Row `row` [cols] of a matrix, packed or not, as float32: embeddings out of a head that is tied to them. */
@@ -72,6 +72,13 @@ typedef struct pl_q8_rows {
     float *scale; /* [rows][width / 32] */
     int32_t *sum; /* [rows][width / 32]: sum of the block's q, times 128: takes the weights' offset off again */
 } pl_q8_rows;
+
+/* The rows from `row` on. */
+static inline pl_q8_rows pl_q8_rows_at(const pl_q8_rows *rows, int64_t row, int width)
+{
+    int64_t block = row * (width / 32);
+    return (pl_q8_rows){rows->q + block * 32, rows->scale + block, rows->sum + block};
+}
 
 /* y[c][r] (+)= sum over taps t and k of W[r][t * width + k] * x[c * x_stride + t * tap_stride + k], (+ bias[r]).
  * With q8 set (Q8_0 matrices only) x is not read: row c + t * tap_rows of q8 is used, integer products inside a block, float32 across blocks. */
@@ -125,8 +132,12 @@ typedef struct pl_kernels {
     void (*add_scaled)(float *y, const float *x, const float *scale, int width, int rows); /* y[r][i] += scale[i] * x[r][i] */
     /* y[t][c] = x + inv_beta[c] * sin^2(x * alpha[c]); y may be x. */
     void (*snake)(const float *x, const float *alpha, const float *inv_beta, int width, int64_t rows, float *y);
+    /* The same with the results as 8-bit rows 0 .. rows - 1 of `out`; 32 divides width. */
+    void (*snake_q8)(const float *x, const float *alpha, const float *inv_beta, int width, int64_t rows, const pl_q8_rows *out);
     /* y[t][c] = bias[c] + sum over j < taps of w[j][c] * x[(t + j) * width + c]: channels last, x starts taps - 1 rows before the first output. */
     void (*depthwise)(const float *x, const float *w, const float *bias, int taps, int width, int rows, float *y);
+    /* y[r] = bias + sum over k < n of w[k] * x[r * stride + k]. */
+    void (*dot_rows)(const float *x, int64_t stride, const float *w, int n, float bias, int rows, float *y);
     /* A row of any type added to y: y[i] += row[i] (embedding sums). */
     void (*add_row)(pl_type type, const void *row, int width, float *y);
 } pl_kernels;

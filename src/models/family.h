@@ -28,6 +28,7 @@ typedef struct pl_location {
     size_t n_memory;
     const char *second_path, *codec_path; /* or NULL */
     parley_parts parts;
+    parley_codec_type codec_type;
 } pl_location;
 
 typedef void (*pl_report_finding)(void *context, const parley_finding *finding);

@@ -62,11 +62,19 @@ static void release_unblocked(const pl_loader *loader, const pl_tensor *plain)
     pl_release(&loader->arena->allocator, (void *)(uintptr_t)plain->data, plain->bytes / sizeof(float), sizeof(float));
 }
 
+/* Where the errors of many values average out: narrower layers are a small part of the work in any case. */
+enum { LEAST_ROUNDED = 96 };
+
+static bool is_rounded(const pl_loader *loader, const pl_pack_map *map, int rows)
+{
+    return loader->int8 && rows >= LEAST_ROUNDED && map->width >= LEAST_ROUNDED && map->width % pl_type_info(PL_Q8_0)->values == 0;
+}
+
 static parley_status pack_unblocked(pl_loader *loader, const pl_tensor *tensor, const pl_pack_map *map, pl_matrix *matrix, parley_error *error)
 {
     pl_tensor plain;
     PL_TRY(unblock(loader, tensor, &plain, error));
-    matrix->type = PL_F32;
+    matrix->type = is_rounded(loader, map, matrix->rows) ? PL_Q8_0 : PL_F32;
     pl_loader quiet = *loader;
     quiet.done = NULL;
     parley_status status = pack(&quiet, &plain, map, matrix, error);
@@ -84,9 +92,12 @@ static parley_status load_matrix(pl_loader *loader, const pl_tensor *tensor, con
                                  parley_error *error)
 {
     *matrix = (pl_matrix){.type = tensor->type, .rows = rows, .cols = map->taps * map->width};
-    if (!is_plain(tensor->type) && !by_rows)
+    bool rounded = is_rounded(loader, map, rows), plain = is_plain(tensor->type);
+    if (rounded && plain)
+        matrix->type = PL_Q8_0;
+    if (!plain && (!by_rows || (rounded && tensor->type != PL_Q8_0)))
         return pack_unblocked(loader, tensor, map, matrix, error);
-    if (pl_type_is_packed(tensor->type))
+    if (pl_type_is_packed(matrix->type))
         return pack(loader, tensor, map, matrix, error);
     matrix->panel_bytes = pl_panel_bytes(matrix->type, matrix->cols);
     matrix->data = tensor->data;
@@ -266,20 +277,9 @@ pl_gemm pl_conv_product(const pl_conv *conv, const float *x, int rows, float *y,
                      .x = x,
                      .x_stride = conv->in,
                      .tap_stride = (int64_t)conv->dilation * conv->in,
+                     .tap_rows = conv->dilation,
                      .y = y,
                      .y_stride = (int64_t)conv->stride * conv->out,
                      .bias = conv->linear.bias,
                      .accumulate = accumulate};
-}
-
-void pl_conv_run(pl_compute *compute, const pl_conv *conv, const float *x, int rows, float *y)
-{
-    pl_gemm product = pl_conv_product(conv, x, rows, y, false);
-    pl_gemm_run(compute, &product, 1);
-}
-
-void pl_conv_add(pl_compute *compute, const pl_conv *conv, const float *x, int rows, float *y)
-{
-    pl_gemm product = pl_conv_product(conv, x, rows, y, true);
-    pl_gemm_run(compute, &product, 1);
 }

@@ -37,6 +37,7 @@ typedef struct pl_loader {
     pl_pool *pool;
     void (*done)(void *context, const pl_tensor *tensor); /* may be NULL */
     void *context;
+    bool int8; /* round matrices to q8_0 of at least 96 rows, where the width of a tap is a multiple of 32 and as large */
     uint64_t packed_bytes;
 } pl_loader;
 
@@ -70,13 +71,7 @@ typedef struct pl_linear_job {
 parley_status pl_linear_run(pl_compute *compute, const pl_linear_job *jobs, int count, const float *x, int64_t x_stride, int columns,
                             parley_error *error);
 
-/* x [history + rows][in] -> y [rows * stride][out], float32 arithmetic; x points to the first row of history. */
-void pl_conv_run(pl_compute *compute, const pl_conv *conv, const float *x, int rows, float *y);
-
-/* The same added to what y holds: y += W x + b. */
-void pl_conv_add(pl_compute *compute, const pl_conv *conv, const float *x, int rows, float *y);
-
-/* The product behind both, for callers that place its tiles themselves. */
+/* The product x [history + rows][in] -> y [rows * stride][out]; x points to the first row of history. For 8-bit input set q8 behind it. */
 pl_gemm pl_conv_product(const pl_conv *conv, const float *x, int rows, float *y, bool accumulate);
 
 #endif

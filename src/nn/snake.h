@@ -12,7 +12,4 @@ typedef struct pl_snake {
 /* alpha, beta [width]. Unless `is_final` they are logarithms, and 1 / (exp(beta) + 1e-9) is taken; else beta holds the factor 1 / beta itself. */
 parley_status pl_load_snake(pl_loader *loader, const pl_tensor *alpha, const pl_tensor *beta, bool is_final, pl_snake *snake, parley_error *error);
 
-/* x [rows][width] -> y, spread over the pool; y may be x. */
-void pl_snake_run(pl_compute *compute, const pl_snake *snake, const float *x, int64_t rows, float *y);
-
 #endif

@@ -27,10 +27,10 @@ static inline void codec_fixture_need(parley_status status, const parley_error *
     }
 }
 
-static inline void codec_fixture_load(codec_fixture *f, const char *path, parley_parts parts)
+static inline void codec_fixture_load(codec_fixture *f, const char *path, parley_parts parts, bool int8)
 {
     parley_error error;
-    pl_loader loader = {.arena = &f->arena, .pool = f->pool};
+    pl_loader loader = {.arena = &f->arena, .pool = f->pool, .int8 = int8};
     codec_fixture_need(pl_tts_files_open(&f->arena.allocator, &(tts_open){.path = path, .needed = parts}, &f->files, &error), &error);
     codec_fixture_need(pl_tts_config_read(&f->files, &f->config, &error), &error);
     codec_fixture_need(pl_tts_tensors_resolve(&f->files, &f->config, &(tts_resolve){.needed = parts}, &f->tensors, &error), &error);
@@ -40,8 +40,8 @@ static inline void codec_fixture_load(codec_fixture *f, const char *path, parley
         codec_fixture_need(pl_codec_decoder_load(&loader, &f->config.codec, &f->tensors.codec, &f->decoder, &error), &error);
 }
 
-/* `model`: folder of the test data that holds speech_tokenizer/. */
-static inline codec_fixture *codec_fixture_open_parts(const char *model, parley_cpu level, int threads, parley_parts parts)
+/* `model`: folder of the test data that holds speech_tokenizer/. `int8`: the decoder's weights and activations in 8 bits. */
+static inline codec_fixture *codec_fixture_open_parts(const char *model, parley_cpu level, int threads, parley_parts parts, bool int8)
 {
     char path[1024];
     parley_error error;
@@ -52,7 +52,7 @@ static inline codec_fixture *codec_fixture_open_parts(const char *model, parley_
     pl_arena_init(&f->arena, NULL, 1 << 20);
     codec_fixture_need(pl_pool_open(&f->arena.allocator, threads, &f->pool, &error), &error);
     codec_fixture_need(pl_compute_open(&f->arena.allocator, pl_kernels_for(level), f->pool, true, &f->compute, &error), &error);
-    codec_fixture_load(f, path, parts);
+    codec_fixture_load(f, path, parts, int8);
     f->groups = f->config.codec.groups;
     f->samples_per_frame = pl_codec_samples_per_frame(&f->config.codec);
     return f;
@@ -61,13 +61,13 @@ static inline codec_fixture *codec_fixture_open_parts(const char *model, parley_
 /* With the decoder. */
 static inline codec_fixture *codec_fixture_open(const char *model, parley_cpu level, int threads)
 {
-    return codec_fixture_open_parts(model, level, threads, PARLEY_PARTS_CODEC);
+    return codec_fixture_open_parts(model, level, threads, PARLEY_PARTS_CODEC, false);
 }
 
 /* With the encoder. */
 static inline codec_fixture *encoder_fixture_open(const char *model, parley_cpu level, int threads)
 {
-    return codec_fixture_open_parts(model, level, threads, PARLEY_PARTS_CODEC_ENCODER);
+    return codec_fixture_open_parts(model, level, threads, PARLEY_PARTS_CODEC_ENCODER, false);
 }
 
 static inline void codec_fixture_close(codec_fixture *f)

@@ -575,6 +575,44 @@ static const char *check_snake(const pl_kernels *k)
     return NULL;
 }
 
+/* 8-bit rows of Snake: a scale of amax / 127, quants within a step of the exact values (half a step, and the sine's error), sums that fit. */
+static const char *check_snake_rows(const pl_kernels *k, int width, int rows, float size)
+{
+    int n = width * rows, blocks = n / 32;
+    float *x = random_floats((size_t)n, size), *alpha = random_floats((size_t)width, 1.0f), *beta = random_floats((size_t)width, 1.0f);
+    pl_q8_rows out = {exact((size_t)n), exact((size_t)blocks * sizeof(float)), exact((size_t)blocks * sizeof(int32_t))};
+    const char *fault = NULL;
+    x[n - 1] = rows > 2 ? NAN : x[n - 1];
+    k->snake_q8(x, alpha, beta, width, rows, &out);
+    for (int b = 0; b < blocks && !fault; b++) {
+        int32_t sum = 0;
+        double largest = 0;
+        for (int i = b * 32; i < b * 32 + 32; i++) {
+            double a = (double)(x[i] * alpha[i % width]), want = (double)x[i] + (double)beta[i % width] * sin(a) * sin(a);
+            largest = fmax(largest, fabs(want));
+            sum += out.q[i];
+            if (fabs((double)out.scale[b] * out.q[i] - want) > 0.501 * (double)out.scale[b] + 2e-6 + 2e-7 * fabs(want))
+                fault = differ("snake_q8: value %d of %d rows of %d is %d x %g, not %g", i, rows, width, out.q[i], (double)out.scale[b], want);
+        }
+        bool lost = isnan(x[b * 32 + 31]);
+        if (lost)
+            fault = isnan(out.scale[b]) && sum == 0 ? NULL : "snake_q8: a NaN does not show";
+        if (!fault && !lost && (sum * 128 != out.sum[b] || fabs((double)out.scale[b] * 127.0 - largest) > 2e-6 + 1e-6 * largest))
+            fault = differ("snake_q8: sum %d or scale %g of block %d", out.sum[b], (double)out.scale[b], b);
+    }
+    free(x), free(alpha), free(beta), free(out.q), free(out.scale), free(out.sum);
+    return fault;
+}
+
+static const char *check_snake_q8(const pl_kernels *k)
+{
+    static const int widths[] = {32, 64, 96, 160, 768};
+    const char *fault = NULL;
+    for (int i = 0; i < 5 && !fault; i++)
+        fault = check_snake_rows(k, widths[i], 1 + i, i % 2 ? 20.0f : 1.0f);
+    return fault ? fault : check_snake_rows(k, 96, 2, 3e5f);
+}
+
 static const char *check_norm(const pl_kernels *k, int n)
 {
     float *x = random_floats((size_t)n, 2.0f), *w = random_floats((size_t)n, 1.0f), *b = random_floats((size_t)n, 1.0f);
@@ -676,6 +714,32 @@ static const char *check_depthwise(const pl_kernels *k)
     return NULL;
 }
 
+static const char *check_dot_rows(const pl_kernels *k)
+{
+    for (int l = 0; l < LENGTHS; l++) {
+        int n = lengths[l], rows = 1 + l % 7, stride = 1 + l * 5 % 40;
+        float *x = random_floats((size_t)((rows - 1) * stride + n), 1.0f), *w = random_floats((size_t)n, 1.0f);
+        float *y = exact((size_t)rows * sizeof *y), alone;
+        k->dot_rows(x, stride, w, n, 0.25f, rows, y);
+        const char *fault = NULL;
+        for (int r = 0; r < rows && !fault; r++) {
+            double want = 0.25, size = 0.25;
+            for (int i = 0; i < n; i++) {
+                want += (double)w[i] * (double)x[r * stride + i];
+                size += fabs((double)w[i] * (double)x[r * stride + i]);
+            }
+            fault = near_enough("dot_rows", rows, r, y[r], want, 1e-6 * size);
+            k->dot_rows(x + r * stride, stride, w, n, 0.25f, 1, &alone);
+            if (!fault && memcmp(&alone, &y[r], sizeof alone) != 0)
+                fault = "dot_rows: other bits alone";
+        }
+        free(x), free(w), free(y);
+        if (fault)
+            return fault;
+    }
+    return NULL;
+}
+
 static const char *check_add_row(const pl_kernels *k)
 {
     for (pl_type type = PL_F32; type <= PL_Q6_K; type = (pl_type)(type + 1)) {
@@ -709,10 +773,12 @@ static const struct {
     {"ranges", check_ranges},
     {"elu", check_elu},
     {"snake", check_snake},
+    {"snake_q8", check_snake_q8},
     {"norms", check_norms},
     {"rope", check_rope},
     {"sums", check_sums},
     {"depthwise", check_depthwise},
+    {"dot_rows", check_dot_rows},
     {"add_row", check_add_row},
 };
 enum { KERNEL_CHECKS = sizeof kernel_checks / sizeof kernel_checks[0] };

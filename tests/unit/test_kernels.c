@@ -96,6 +96,67 @@ static void q8_0_panels_lie_as_documented(void **state)
     free(file), free(panels);
 }
 
+static double squares_of_difference(const float *a, const float *b, int n)
+{
+    double sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+    return sum;
+}
+
+/* Elements of a convolution [out][in][tap] that are rounded while they are packed: tap by tap, with a smaller error than amax / 127 has. */
+static void rounding_while_packing(void **state)
+{
+    (void)state;
+    enum { ROWS = 19, WIDTH = 64, TAPS = 3, COLS = TAPS * WIDTH, ALL = ROWS * COLS };
+    static const pl_type types[] = {PL_F32, PL_F16, PL_BF16};
+    pl_matrix m = {.type = PL_Q8_0, .rows = ROWS, .cols = COLS, .panel_bytes = pl_panel_bytes(PL_Q8_0, COLS)};
+    uint8_t *panels = exact64(2 * m.panel_bytes), *blocks = exact(pl_row_bytes(PL_Q8_0, ALL));
+    float *values = exact(ALL * sizeof *values), *rows = exact(ALL * sizeof *rows), *plain = exact(ALL * sizeof *plain);
+    float *read = exact(ALL * sizeof *read);
+    pl_pack_map conv = {.outer = ROWS, .stride_o = COLS, .taps = TAPS, .stride_tap = 1, .width = WIDTH, .stride_c = TAPS};
+    m.data = panels;
+    for (int t = 0; t < 3; t++) {
+        uint8_t *file = random_blocks(types[t], ALL);
+        pl_dequantize(types[t], file, ALL, values);
+        for (int i = 0; i < ALL; i++)
+            rows[i] = values[i / COLS * COLS + i % WIDTH * TAPS + i % COLS / WIDTH];
+        pl_quantize(PL_Q8_0, rows, ALL, blocks);
+        pl_dequantize(PL_Q8_0, blocks, ALL, plain);
+        pl_pack(&m, panels, types[t], file, &conv, 0, 2);
+        for (int r = 0; r < ROWS; r++)
+            pl_matrix_row(&m, r, read + r * COLS);
+        assert_true(squares_of_difference(read, rows, ALL) < 0.95 * squares_of_difference(plain, rows, ALL));
+        free(file);
+    }
+    free(panels), free(blocks), free(values), free(rows), free(plain), free(read);
+}
+
+/* Blocks of zeros, of values near the smallest and the largest scale, and with values that are no numbers. */
+static void rounding_at_the_ends(void **state)
+{
+    (void)state;
+    enum { CASES = 8 };
+    static const float sizes[CASES] = {0.0f, 1e-30f, 7e-6f, 1e-4f, 1.0f, 8e6f, INFINITY, NAN};
+    float values[16 * 32], row[32];
+    pl_matrix m = {.type = PL_Q8_0, .rows = 16, .cols = 32, .panel_bytes = pl_panel_bytes(PL_Q8_0, 32)};
+    uint8_t *panel = exact64(m.panel_bytes);
+    pl_pack_map line = {.outer = 16, .stride_o = 32, .taps = 1, .width = 32, .stride_c = 1};
+    for (int i = 0; i < 16 * 32; i++)
+        values[i] = sizes[i / 32 % CASES] * (i % 32 == 5 ? -1.0f : i % 32 == 9 ? 0.37f : 0.01f);
+    m.data = panel;
+    pl_pack(&m, panel, PL_F32, values, &line, 0, 1);
+    for (int r = 0; r < CASES; r++) {
+        pl_matrix_row(&m, r, row);
+        for (int k = 0; k < 32; k++)
+            if (isfinite(sizes[r])) /* a scale below 2^-24 is 0 */
+                assert_true(fabsf(row[k] - values[r * 32 + k]) <= 0.006f * sizes[r] + 0x1p-25f * 127.0f);
+    }
+    pl_matrix_row(&m, 6, row);
+    assert_true(isinf(row[5]) || isnan(row[5]));
+    free(panel);
+}
+
 /* A weight of -128 and inputs of the far ends: no level may saturate. */
 static void extreme_bytes_do_not_saturate(void **state)
 {
@@ -144,6 +205,8 @@ int main(void)
         cmocka_unit_test(levels_of_this_architecture),
         cmocka_unit_test(packing_follows_the_map),
         cmocka_unit_test(q8_0_panels_lie_as_documented),
+        cmocka_unit_test(rounding_while_packing),
+        cmocka_unit_test(rounding_at_the_ends),
         cmocka_unit_test(extreme_bytes_do_not_saturate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

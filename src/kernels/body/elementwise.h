@@ -108,13 +108,30 @@ static __attribute__((noinline)) vf sine_squared_far(vf a)
     return vf_load(lanes);
 }
 
+INLINE vf snake_of(vf x, vf alpha, vf inv_beta)
+{
+    vf a = vf_mul(x, alpha);
+    vf s = PL_LIKELY(vf_all_at_most(vf_abs(a), vf_set1(1e4f))) ? vf_sine_squared(a) : sine_squared_far(a);
+    return vf_fma(inv_beta, s, x);
+}
+
 static void snake(const float *x, const float *alpha, const float *inv_beta, int width, int64_t rows, float *y)
 {
     for (int64_t t = 0; t < rows; t++, x += width, y += width)
-        for (int c = 0; c < width; c += LANES) {
-            vf value = get(x + c, width - c), a = vf_mul(value, get(alpha + c, width - c));
-            vf s = PL_LIKELY(vf_all_at_most(vf_abs(a), vf_set1(1e4f))) ? vf_sine_squared(a) : sine_squared_far(a);
-            put(y + c, vf_fma(get(inv_beta + c, width - c), s, value), width - c);
+        for (int c = 0; c < width; c += LANES)
+            put(y + c, snake_of(get(x + c, width - c), get(alpha + c, width - c), get(inv_beta + c, width - c)), width - c);
+}
+
+static void snake_q8(const float *x, const float *alpha, const float *inv_beta, int width, int64_t rows, const pl_q8_rows *out)
+{
+    int64_t at = 0;
+    for (int64_t t = 0; t < rows; t++, x += width)
+        for (int c = 0; c < width; c += BLOCK, at++) {
+            vf values[VECTORS];
+            UNROLL(8)
+            for (int v = 0; v < VECTORS; v++)
+                values[v] = snake_of(vf_load(x + c + v * LANES), vf_load(alpha + c + v * LANES), vf_load(inv_beta + c + v * LANES));
+            quantize_values(values, out, at);
         }
 }
 
@@ -142,6 +159,34 @@ static void depthwise(const float *x, const float *w, const float *bias, int tap
                 sum = vf_fma(get(w + j * width + c, width - c), get(x + j * width + c, width - c), sum);
             put(y + c, sum, width - c);
         }
+}
+
+enum { DOT_ROWS = 4 }; /* side by side, to hide the latency of their sums; a row's own sum is the same alone */
+
+INLINE void dot_some(const float *x, int64_t stride, const float *w, int n, float bias, const int count, float *y)
+{
+    vf sums[DOT_ROWS];
+    UNROLL(4)
+    for (int r = 0; r < count; r++)
+        sums[r] = vf_set1(0.0f);
+    for (int k = 0; k < n; k += LANES) {
+        vf weights = get(w + k, n - k);
+        UNROLL(4)
+        for (int r = 0; r < count; r++)
+            sums[r] = vf_fma(weights, get(x + r * stride + k, n - k), sums[r]);
+    }
+    UNROLL(4)
+    for (int r = 0; r < count; r++)
+        y[r] = vf_reduce_add(sums[r]) + bias;
+}
+
+static void dot_rows(const float *x, int64_t stride, const float *w, int n, float bias, int rows, float *y)
+{
+    int r = 0;
+    for (; r + DOT_ROWS <= rows; r += DOT_ROWS)
+        dot_some(x + r * stride, stride, w, n, bias, DOT_ROWS, y + r);
+    for (; r < rows; r++)
+        dot_some(x + r * stride, stride, w, n, bias, 1, y + r);
 }
 
 static void add_row(pl_type type, const void *row, int width, float *y)

@@ -1,26 +1,29 @@
 /* Activations to 8 bits in blocks of 32. */
 
-static void quantize_block(const float *x, int8_t *q, float *scale, int32_t *sum)
+enum { VECTORS = BLOCK / LANES }; /* of a block */
+
+/* The values of a block to block `at` of the rows. */
+INLINE void quantize_values(const vf *x, const pl_q8_rows *out, int64_t at)
 {
-    enum { VECTORS = BLOCK / LANES };
+    int8_t *q = out->q + at * BLOCK;
     vi largest = vi_set1(0), total = vi_set1(0);
     float inverse;
     UNROLL(8)
     for (int v = 0; v < VECTORS; v++)
-        largest = vi_max(largest, vi_and(vi_load(x + v * LANES), vi_set1(0x7FFFFFFF)));
-    *scale = block_scale(vi_reduce_max(largest), &inverse);
+        largest = vi_max(largest, vi_and(vi_cast(x[v]), vi_set1(0x7FFFFFFF)));
+    out->scale[at] = block_scale(vi_reduce_max(largest), &inverse);
     if (!(inverse > 0.0f)) {
         memset(q, 0, BLOCK);
-        *sum = 0;
+        out->sum[at] = 0;
         return;
     }
     UNROLL(8)
     for (int v = 0; v < VECTORS; v++) {
-        vi rounded = vi_of_float(vf_mul(vf_load(x + v * LANES), vf_set1(inverse)));
+        vi rounded = vi_of_float(vf_mul(x[v], vf_set1(inverse)));
         total = vi_add(total, rounded);
         vi_store_i8(q + v * LANES, rounded);
     }
-    *sum = vi_reduce_add(total) * 128;
+    out->sum[at] = vi_reduce_add(total) * 128;
 }
 
 static void quantize_rows(const float *x, int64_t stride, int width, int first, int last, const pl_q8_rows *out)
@@ -28,7 +31,10 @@ static void quantize_rows(const float *x, int64_t stride, int width, int first, 
     int blocks = width / BLOCK;
     for (int r = first; r < last; r++)
         for (int b = 0; b < blocks; b++) {
-            int64_t at = (int64_t)r * blocks + b;
-            quantize_block(x + r * stride + b * BLOCK, out->q + at * BLOCK, out->scale + at, out->sum + at);
+            vf values[VECTORS];
+            UNROLL(8)
+            for (int v = 0; v < VECTORS; v++)
+                values[v] = vf_load(x + r * stride + b * BLOCK + v * LANES);
+            quantize_values(values, out, (int64_t)r * blocks + b);
         }
 }

@@ -30,6 +30,8 @@ const pl_kernels LEVEL_TABLE = {
     .add = add,
     .add_scaled = add_scaled,
     .snake = snake,
+    .snake_q8 = snake_q8,
     .depthwise = depthwise,
+    .dot_rows = dot_rows,
     .add_row = add_row,
 };

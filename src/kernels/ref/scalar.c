@@ -300,6 +300,17 @@ static void snake(const float *x, const float *alpha, const float *inv_beta, int
         }
 }
 
+static void snake_q8(const float *x, const float *alpha, const float *inv_beta, int width, int64_t rows, const pl_q8_rows *out)
+{
+    int blocks = width / BLOCK;
+    for (int64_t i = 0; i < rows * blocks; i++) {
+        float values[BLOCK];
+        int64_t c = i % blocks * BLOCK;
+        snake(x + i * BLOCK, alpha + c, inv_beta + c, BLOCK, 1, values);
+        quantize_block(values, out->q + i * BLOCK, out->scale + i, out->sum + i);
+    }
+}
+
 static void depthwise(const float *x, const float *w, const float *bias, int taps, int width, int rows, float *y)
 {
     for (int64_t t = 0; t < rows; t++)
@@ -309,6 +320,16 @@ static void depthwise(const float *x, const float *w, const float *bias, int tap
                 sum += w[j * width + c] * x[(t + j) * width + c];
             y[t * width + c] = sum;
         }
+}
+
+static void dot_rows(const float *x, int64_t stride, const float *w, int n, float bias, int rows, float *y)
+{
+    for (int r = 0; r < rows; r++, x += stride) {
+        double sum = (double)bias;
+        for (int k = 0; k < n; k++)
+            sum += (double)w[k] * (double)x[k];
+        y[r] = (float)sum;
+    }
 }
 
 static void add_row(pl_type type, const void *row, int width, float *y)
@@ -338,6 +359,8 @@ const pl_kernels pl_kernels_scalar = {
     .add = add,
     .add_scaled = add_scaled,
     .snake = snake,
+    .snake_q8 = snake_q8,
     .depthwise = depthwise,
+    .dot_rows = dot_rows,
     .add_row = add_row,
 };

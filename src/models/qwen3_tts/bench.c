@@ -3,6 +3,7 @@
 #include "models/qwen3_tts/session.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ typedef struct bench {
     pl_compute compute;
     pl_kv talker, predictor;
     pl_codec_state *codec;
+    const pl_codec_decoder *decoder; /* of `codec` */
     float *x, *start, *out, *scores, *pcm;
     int32_t *codes; /* [frames][groups] */
     float *sound;   /* [rows] of a recording */
@@ -118,7 +120,7 @@ static parley_status predictor_frame(bench *b, parley_error *error)
 static parley_status decode(bench *b, parley_error *error)
 {
     pl_tap quiet = {0};
-    return pl_codec_decode(&b->compute, b->m->network.codec, b->codec, b->codes, b->rows, b->pcm, &quiet, error);
+    return pl_codec_decode(&b->compute, b->decoder, b->codec, b->codes, b->rows, b->pcm, &quiet, error);
 }
 
 static parley_status speak(bench *b, parley_tts *session, parley_error *error)
@@ -158,7 +160,8 @@ static parley_status allocate(bench *b, parley_error *error)
     PL_TRY(pl_compute_open(allocator, b->m->env.kernels, b->m->env.pool, b->o->int8_activations, &b->compute, error));
     pl_transformer_kv(&b->m->network.talker, allocator, PL_F16, c->context_length, &b->talker);
     pl_transformer_kv(&b->m->network.predictor, allocator, PL_F32, c->groups, &b->predictor);
-    PL_TRY(pl_codec_state_open(allocator, b->m->network.codec, &b->codec, error));
+    b->decoder = b->m->network.codec;
+    PL_TRY(pl_codec_state_open(allocator, b->decoder, &b->codec, error));
     b->x = PL_NEW_ARRAY(&b->arena, float, rows *width);
     b->start = PL_NEW_ARRAY(&b->arena, float, rows *width);
     b->out = PL_NEW_ARRAY(&b->arena, float, width);
@@ -212,7 +215,68 @@ static parley_status bench_codec(bench *b, int frames, parley_error *error)
     char name[48];
     b->rows = frames;
     snprintf(name, sizeof name, "%d frame%s at once, time of one", frames, frames > 1 ? "s" : "");
-    return time_stage(b, "codec frame", name, decode, frames, 0, 0, b->m->tensors.codec.voc0.weight.type, error);
+    pl_type type = pl_codec_decoder_is_int8(b->decoder) ? PL_Q8_0 : b->m->tensors.codec.voc0.weight.type;
+    return time_stage(b, "codec frame", name, decode, frames, 0, pl_codec_decoder_operations(b->decoder), type, error);
+}
+
+/* The first frames of a stream, `pcm` [CODEC_FRAMES] of them. */
+static parley_status decode_first(bench *b, float *pcm, parley_error *error)
+{
+    pl_codec_state_reset(b->codec);
+    PL_TRY(decode(b, error));
+    memcpy(pcm, b->pcm, (size_t)b->rows * (size_t)b->m->info.samples_per_frame * sizeof *pcm);
+    return PARLEY_OK;
+}
+
+static double signal_to_noise(const float *exact, const float *rounded, int64_t count)
+{
+    double signal = 0, noise = 0;
+    for (int64_t i = 0; i < count; i++) {
+        double error = (double)rounded[i] - (double)exact[i];
+        signal += (double)exact[i] * (double)exact[i];
+        noise += error * error;
+    }
+    return 10.0 * log10(signal / noise);
+}
+
+/* An int8 codec against the same one in float32, whose weights are still in the mapped files. */
+static parley_status compare_with_exact(bench *b, pl_arena *arena, parley_error *error)
+{
+    pl_codec_state *rounded_state = b->codec;
+    const pl_codec_decoder *rounded_decoder = b->decoder;
+    int64_t count = (int64_t)CODEC_FRAMES * b->m->info.samples_per_frame;
+    float *rounded = PL_NEW_ARRAY(&b->arena, float, count), *exact = PL_NEW_ARRAY(&b->arena, float, count);
+    pl_loader loader = {.arena = arena, .pool = b->m->env.pool};
+    pl_codec_decoder *decoder;
+    char shape[64];
+    if (!rounded || !exact)
+        return pl_fail_memory(error, "a benchmark");
+    b->rows = CODEC_FRAMES;
+    PL_TRY(decode_first(b, rounded, error));
+    PL_TRY(pl_codec_decoder_load(&loader, &b->m->config.codec, &b->m->tensors.codec, &decoder, error));
+    PL_TRY(pl_codec_state_open(&b->m->env.allocator, decoder, &b->codec, error));
+    b->decoder = decoder;
+    parley_status status = decode_first(b, exact, error);
+    snprintf(shape, sizeof shape, "%d frames at once, int8 at %.1f dB", CODEC_FRAMES, signal_to_noise(exact, rounded, count));
+    if (status == PARLEY_OK)
+        status = time_stage(b, "codec frame f32", shape, decode, CODEC_FRAMES, 0, pl_codec_decoder_operations(decoder), PL_F32, error);
+    pl_codec_state_close(b->codec);
+    b->codec = rounded_state;
+    b->decoder = rounded_decoder;
+    return status;
+}
+
+static parley_status bench_codecs(bench *b, parley_error *error)
+{
+    PL_TRY(bench_codec(b, 1, error));
+    PL_TRY(bench_codec(b, CODEC_FRAMES, error));
+    if (!pl_codec_decoder_is_int8(b->decoder))
+        return PARLEY_OK;
+    pl_arena arena;
+    pl_arena_init(&arena, &b->m->env.allocator, 1 << 20);
+    parley_status status = compare_with_exact(b, &arena, error);
+    pl_arena_free(&arena);
+    return status;
 }
 
 /* ------------------------------------------------------------------ cloning */
@@ -307,8 +371,7 @@ static parley_status run_all(bench *b, parley_error *error)
     PL_TRY(allocate(b, error));
     PL_TRY(bench_talker(b, error));
     PL_TRY(bench_predictor(b, error));
-    PL_TRY(bench_codec(b, 1, error));
-    PL_TRY(bench_codec(b, CODEC_FRAMES, error));
+    PL_TRY(bench_codecs(b, error));
     if (b->m->network.speaker || b->m->network.encoder)
         PL_TRY(bench_clone(b, error));
     snprintf(shape, sizeof shape, "prompt of %" PRId32 ", %" PRId32 " frames, %.2f s of audio", b->o->prompt, b->o->frames,

@@ -48,6 +48,7 @@ typedef struct tts_config {
     /* codec */
     bool has_codec;
     pl_codec_shape codec;
+    const char *codec_type; /* "int8": stored to be run so; "" or "f32" */
     bool has_encoder;
     pl_encoder_shape encoder;
 } tts_config;

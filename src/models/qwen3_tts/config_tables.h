@@ -140,6 +140,7 @@ static const pl_value_row speaker_rows[] = {
 
 static const pl_value_row codec_rows[] = {
     {FIELD(codec.sample_rate), PL_INT, ALWAYS, 1000, 192000, "output_sample_rate", {C "output_sample_rate"}},
+    {FIELD(codec_type), PL_TEXT, TTS_OPTIONAL, 0, 0, NULL, {"parley.codec.type"}},
     {FIELD(codec.groups), PL_INT, ALWAYS, GROUPS, SAME_DECODER("num_quantizers")},
     {FIELD(codec.codebook_size), PL_INT, ALWAYS, ROWS, SAME_DECODER("codebook_size")},
     {FIELD(codec.rvq_width), PL_INT, ALWAYS, WIDTH, SAME_DECODER("codebook_dim")},
@@ -238,6 +239,7 @@ static const pl_value_only codec_only[] = {
     {"decoder_config.hidden_act", NULL, "silu"},
     {"decoder_config.attention_bias", NULL, "false"},
     {"decoder_config.rope_scaling.rope_type", NULL, "default"},
+    {NULL, "parley.codec.type", "f32|int8"},
 };
 
 static const pl_value_only encoder_only[] = {

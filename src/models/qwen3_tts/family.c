@@ -2,12 +2,15 @@
 
 #include "models/common.h"
 
+#include <string.h>
+
 enum { MODEL_CHUNK = 1 << 16 };
 
 static void model_close(void *model)
 {
     tts_model *m = model;
     parley_allocator allocator = m->env.allocator;
+    pl_tts_overlap_close(&m->overlap);
     pl_mel_close(m->mel);
     pl_tokenizer_close(m->tokenizer);
     pl_tts_files_close(&m->files);
@@ -49,6 +52,11 @@ static parley_status check_encoder(const tts_model *m, parley_parts parts, parle
         where);
 }
 
+static bool is_int8(const tts_config *config, parley_codec_type type)
+{
+    return type == PARLEY_CODEC_STORED ? strcmp(config->codec_type, "int8") == 0 : type == PARLEY_CODEC_INT8;
+}
+
 static parley_status load_opened(tts_model *m, const pl_location *location, parley_error *error)
 {
     tts_resolve how = {.needed = location->parts};
@@ -59,7 +67,10 @@ static parley_status load_opened(tts_model *m, const pl_location *location, parl
         PL_TRY(pl_tts_tokenizer_open(&m->env.allocator, &m->files, &m->config, &m->tokenizer, error));
     if (location->parts != PARLEY_PARTS_TEXT)
         PL_TRY(pl_tts_tensors_resolve(&m->files, &m->config, &how, &m->tensors, error));
-    PL_TRY(pl_tts_network_load(&m->arena, m->env.pool, &m->files, &m->config, &m->tensors, location->parts, &m->network, error));
+    tts_load parts = {location->parts, is_int8(&m->config, location->codec_type)};
+    PL_TRY(pl_tts_network_load(&m->arena, m->env.pool, &m->files, &m->config, &m->tensors, &parts, &m->network, error));
+    if (m->network.codec && needs_text(location->parts)) /* it speaks */
+        PL_TRY(pl_tts_overlap_open(&m->env.allocator, pl_pool_threads(m->env.pool), parts.codec_int8, &m->overlap, error));
     if (m->network.speaker)
         PL_TRY(pl_tts_mel_open(&m->env.allocator, &m->config, &m->mel, error));
     return pl_tts_info(&m->arena, &m->files, &m->config, &m->tensors, &m->network, &m->info, error);

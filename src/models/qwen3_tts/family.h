@@ -5,6 +5,7 @@
 #include "audio/mel.h"
 #include "models/family.h"
 #include "models/qwen3_tts/network.h"
+#include "models/qwen3_tts/overlap.h"
 
 extern const pl_family pl_family_qwen3_tts;
 
@@ -18,6 +19,7 @@ typedef struct tts_model {
     tts_network network;
     pl_tokenizer *tokenizer; /* NULL where the parts that were opened have no text */
     pl_mel *mel;             /* front end of the speaker encoder; NULL without one */
+    tts_overlap overlap;
     parley_parts parts;
     parley_info info;
 } tts_model;

@@ -50,8 +50,10 @@ static void end(tts_session *s, parley_finish finish)
     parley_status status = PARLEY_OK;
     if (finish != PARLEY_FINISH_CANCELLED)
         status = pl_tts_speech_decode(s, true, &error);
-    else if (s->speech.state) /* frames that nobody will hear do not count */
+    else if (s->speech.state) { /* frames that nobody will hear do not count */
+        status = pl_tts_speech_settle(s, &error);
         s->frames = s->speech.decoded;
+    }
     if (status != PARLEY_OK) {
         fail(s, status, &error);
         return;
@@ -475,7 +477,9 @@ static void step_alike(tts_session **sessions, int count)
     pl_compute *compute = b.compute;
     pl_arena_mark mark = pl_arena_save(&compute->step);
     parley_error error;
+    compute->pool = pl_tts_overlap_pool(&b.model->overlap, b.model->env.pool);
     parley_status status = run_frame(&b, &error);
+    compute->pool = b.model->env.pool;
     pl_arena_restore(&compute->step, mark);
     if (status != PARLEY_OK)
         fail_all(&b, status, &error);

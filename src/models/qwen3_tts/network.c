@@ -35,14 +35,23 @@ static parley_status load_talker(pl_loader *loader, const tts_config *config, co
     return load_exact(loader, &t->codec_head, NULL, &n->codec_head, error);
 }
 
+static parley_status load_codec(pl_loader *loader, const tts_config *config, const tts_tensors *t, bool int8, tts_network *n, parley_error *error)
+{
+    loader->int8 = int8;
+    parley_status status = pl_codec_decoder_load(loader, &config->codec, &t->codec, &n->codec, error);
+    loader->int8 = false;
+    return status;
+}
+
 static void drop(void *context, const pl_tensor *tensor)
 {
     pl_tts_tensor_drop(context, tensor);
 }
 
 parley_status pl_tts_network_load(pl_arena *arena, pl_pool *pool, tts_files *files, const tts_config *config, const tts_tensors *tensors,
-                                  parley_parts parts, tts_network *network, parley_error *error)
+                                  const tts_load *what, tts_network *network, parley_error *error)
 {
+    const parley_parts parts = what->parts;
     pl_loader loader = {.arena = arena, .pool = pool, .done = drop, .context = files};
     *network = (tts_network){0};
     bool speech = parts == PARLEY_PARTS_ALL || parts == PARLEY_PARTS_CLONE;
@@ -51,7 +60,7 @@ parley_status pl_tts_network_load(pl_arena *arena, pl_pool *pool, tts_files *fil
         PL_TRY(load_predictor(&loader, config, tensors, network, error));
     }
     if ((speech || parts == PARLEY_PARTS_CODEC) && config->has_codec)
-        PL_TRY(pl_codec_decoder_load(&loader, &config->codec, &tensors->codec, &network->codec, error));
+        PL_TRY(load_codec(&loader, config, tensors, what->codec_int8, network, error));
     if ((parts == PARLEY_PARTS_SPEAKER || parts == PARLEY_PARTS_CLONE) && config->has_speaker_encoder)
         PL_TRY(pl_speaker_load(&loader, &config->speaker, &tensors->speaker, &network->speaker, error));
     if ((parts == PARLEY_PARTS_CODEC_ENCODER || parts == PARLEY_PARTS_CLONE) && config->has_encoder)

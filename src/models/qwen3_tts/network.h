@@ -24,8 +24,14 @@ typedef struct tts_network {
     uint64_t packed_bytes;
 } tts_network;
 
-/* Packs what `parts` asks for into `arena` (the model's). MEMORY. */
+/* What is wanted of a network. */
+typedef struct tts_load {
+    parley_parts parts;
+    bool codec_int8;
+} tts_load;
+
+/* Packs that into `arena` (the model's). MEMORY. */
 parley_status pl_tts_network_load(pl_arena *arena, pl_pool *pool, tts_files *files, const tts_config *config, const tts_tensors *tensors,
-                                  parley_parts parts, tts_network *network, parley_error *error);
+                                  const tts_load *what, tts_network *network, parley_error *error);
 
 #endif

@@ -48,6 +48,15 @@ typedef struct tts_speech {
     int32_t chunk;    /* frames to decode at once next */
     float lead;       /* last sample of the reference, which the official cut sometimes keeps */
     uint64_t samples; /* handed over or waiting, in all */
+
+    /* A chunk that is decoded beside the frames that follow; only with an overlap. `decoded` counts it already, `tail` does not yet. */
+    pl_job job;
+    bool in_flight;
+    pl_compute compute;
+    int32_t job_frames;
+    double job_seconds;
+    parley_status job_status;
+    parley_error job_error;
 } tts_speech;
 
 typedef struct tts_session {
@@ -129,6 +138,7 @@ parley_status pl_tts_speech_open(tts_session *s, parley_error *error);
 void pl_tts_speech_close(tts_session *s);
 parley_status pl_tts_speech_begin(tts_session *s, parley_error *error);            /* of a piece: silence in front, the reference through the codec */
 parley_status pl_tts_speech_decode(tts_session *s, bool all, parley_error *error); /* full chunks, or all frames that are left */
+parley_status pl_tts_speech_settle(tts_session *s, parley_error *error);           /* waits for what is being decoded */
 parley_status pl_tts_speech_finish(tts_session *s, parley_error *error);           /* behind the last decode: settles the cut of the reference */
 size_t pl_tts_speech_ready(const tts_session *s);
 size_t pl_tts_speech_take(tts_session *s, float *pcm, size_t capacity);

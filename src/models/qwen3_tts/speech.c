@@ -10,12 +10,18 @@ static size_t samples_per_frame(const tts_session *s)
 
 parley_status pl_tts_speech_open(tts_session *s, parley_error *error)
 {
+    const tts_overlap *overlap = &s->model->overlap;
     s->speech = (tts_speech){.chunk = 1};
+    if (overlap->thread)
+        PL_TRY(pl_compute_open(&s->arena.allocator, s->model->env.kernels, overlap->codec, false, &s->speech.compute, error));
     return pl_codec_state_open(&s->arena.allocator, s->model->network.codec, &s->speech.state, error);
 }
 
 void pl_tts_speech_close(tts_session *s)
 {
+    if (s->speech.in_flight)
+        pl_background_wait(s->model->overlap.thread, &s->speech.job);
+    pl_compute_close(&s->speech.compute);
     pl_codec_state_close(s->speech.state);
     pl_release(&s->arena.allocator, s->speech.pcm, s->speech.capacity, sizeof *s->speech.pcm);
     s->speech = (tts_speech){0};
@@ -88,39 +94,96 @@ parley_status pl_tts_speech_begin(tts_session *s, parley_error *error)
     return prime(s, error);
 }
 
-static parley_status decode_some(tts_session *s, int32_t count, parley_error *error)
+/* ------------------------------------------------------------------ chunks */
+
+static parley_status decode_chunk(tts_session *s, pl_compute *compute, int32_t first, int32_t count, parley_error *error)
+{
+    pl_tap quiet = {0};
+    float *pcm = s->speech.pcm + s->speech.tail;
+    return pl_codec_decode(compute, s->model->network.codec, s->speech.state, pl_tts_frame(s, first), count, pcm, &quiet, error);
+}
+
+static void hand_out(tts_session *s, int32_t count)
 {
     size_t samples = (size_t)count * samples_per_frame(s);
-    pl_tap quiet = {0};
-    PL_TRY(make_room(s, samples, error));
-    float *pcm = s->speech.pcm + s->speech.tail;
-    PL_TRY(pl_codec_decode(&s->compute, s->model->network.codec, s->speech.state, pl_tts_frame(s, s->speech.decoded), count, pcm, &quiet, error));
-    s->speech.decoded += count;
+    const float *pcm = s->speech.pcm + s->speech.tail;
     s->speech.tail += samples;
     s->speech.samples += samples;
     if (!s->options.exact_cut)
         pl_tap_floats(&s->tap, "pcm", pcm, (int64_t)samples, 0);
+}
+
+static void run_job(void *context)
+{
+    tts_session *s = context;
+    double began = pl_seconds();
+    s->speech.job_status = decode_chunk(s, &s->speech.compute, s->speech.decoded - s->speech.job_frames, s->speech.job_frames, &s->speech.job_error);
+    s->speech.job_seconds = pl_seconds() - began;
+}
+
+/* Nothing but the job touches the state, `pcm` behind the tail and the counts until it is settled. */
+static void start_job(tts_session *s, int32_t count)
+{
+    s->speech.job = (pl_job){.run = run_job, .context = s};
+    s->speech.job_frames = count;
+    s->speech.decoded += count;
+    s->speech.in_flight = true;
+    pl_background_submit(s->model->overlap.thread, &s->speech.job);
+}
+
+parley_status pl_tts_speech_settle(tts_session *s, parley_error *error)
+{
+    if (!s->speech.in_flight)
+        return PARLEY_OK;
+    pl_background_wait(s->model->overlap.thread, &s->speech.job);
+    s->speech.in_flight = false;
+    s->times.codec += s->speech.job_seconds;
+    if (s->speech.job_status == PARLEY_OK)
+        hand_out(s, s->speech.job_frames);
+    else
+        *error = s->speech.job_error;
+    return s->speech.job_status;
+}
+
+/* In turn: the first chunk, for an early first sound, and what is left behind the last frame; every thread is free then. */
+static parley_status decode_some(tts_session *s, int32_t count, bool in_turn, parley_error *error)
+{
+    double began = pl_seconds();
+    PL_TRY(make_room(s, (size_t)count * samples_per_frame(s), error));
+    if (!in_turn) {
+        start_job(s, count);
+        return PARLEY_OK;
+    }
+    PL_TRY(decode_chunk(s, &s->compute, s->speech.decoded, count, error));
+    s->speech.decoded += count;
+    hand_out(s, count);
+    s->times.codec += pl_seconds() - began;
     return PARLEY_OK;
+}
+
+static bool is_due(const tts_session *s, bool all)
+{
+    int32_t left = s->frames - s->speech.decoded;
+    return left > 0 && (all || left >= s->speech.chunk);
 }
 
 parley_status pl_tts_speech_decode(tts_session *s, bool all, parley_error *error)
 {
+    const tts_overlap *overlap = &s->model->overlap;
     if (!s->speech.state)
         return PARLEY_OK;
-    double began = pl_seconds();
-    parley_status status = PARLEY_OK;
-    while (status == PARLEY_OK && s->speech.decoded < s->frames) {
+    if (all || is_due(s, all) || (s->speech.in_flight && pl_background_done(overlap->thread, &s->speech.job)))
+        PL_TRY(pl_tts_speech_settle(s, error));
+    while (is_due(s, all)) {
         int32_t left = s->frames - s->speech.decoded, count = left < s->speech.chunk ? left : s->speech.chunk;
-        if (count < s->speech.chunk && !all)
-            break;
-        status = decode_some(s, count, error);
+        bool in_turn = all || !overlap->thread || s->speech.decoded == 0;
+        PL_TRY(pl_tts_speech_settle(s, error));
+        PL_TRY(decode_some(s, count, in_turn, error));
         s->speech.chunk = s->speech.chunk * 2 < s->options.chunk_frames ? s->speech.chunk * 2 : s->options.chunk_frames;
     }
-    double now = pl_seconds();
-    s->times.codec += now - began;
     if (s->times.first_frame == 0 && s->speech.samples > 0)
-        s->times.first_frame = now - s->began;
-    return status;
+        s->times.first_frame = pl_seconds() - s->began;
+    return PARLEY_OK;
 }
 
 /* The official cut depends on the number of all frames; for some it leaves one sample of the reference. */

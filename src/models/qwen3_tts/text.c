@@ -129,6 +129,7 @@ static parley_status set_budget(tts_session *s, parley_error *error)
 static parley_status make_room(tts_session *s, parley_error *error)
 {
     size_t row = (size_t)s->model->config.groups * sizeof(int32_t);
+    PL_TRY(pl_tts_speech_settle(s, error)); /* what is being decoded is read from the list of codes, which may move */
     PL_TRY(pl_buffer_reserve(&s->codes, (size_t)s->before + (size_t)s->budget + 1, row, ((size_t)s->before + (size_t)s->frames) * row, error));
     return pl_buffer_reserve(&s->first_codes, (size_t)s->budget + 1, sizeof(int32_t), (size_t)s->frames * sizeof(int32_t), error);
 }
