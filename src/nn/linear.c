@@ -220,7 +220,8 @@ static parley_status quantize_input(pl_compute *compute, const float *x, int64_t
     rows->q = pl_arena_alloc_raw(&compute->step, blocks, 32);
     rows->scale = pl_arena_alloc_raw(&compute->step, blocks, sizeof(float));
     rows->sum = pl_arena_alloc_raw(&compute->step, blocks, sizeof(int32_t));
-    if (!rows->q || !rows->scale || !rows->sum)
+    rows->half = pl_arena_alloc_raw(&compute->step, blocks, sizeof(int32_t));
+    if (!rows->q || !rows->scale || !rows->sum || !rows->half)
         return pl_fail_memory(error, "work space of a linear layer");
     quantizing q = {compute->k, x, x_stride, width, columns, rows};
     pl_pool_run(compute->pool, quantize_some, &q, (columns + ROWS_PER_TASK - 1) / ROWS_PER_TASK);
@@ -236,7 +237,7 @@ parley_status pl_linear_run(pl_compute *compute, const pl_linear_job *jobs, int 
     bool quantized = false;
     for (int i = 0; i < count; i++) {
         const pl_linear *layer = jobs[i].layer;
-        bool int8 = compute->int8 && layer->w.type == PL_Q8_0 && !layer->exact;
+        bool int8 = compute->int8 && pl_type_takes_int8(layer->w.type) && !layer->exact;
         if (int8 && !quantized) {
             PL_TRY(quantize_input(compute, x, x_stride, layer->w.cols, columns, &rows, error));
             quantized = true;

@@ -4,6 +4,9 @@
 #define Q_PANELS  4 /* panels and columns of an integer tile */
 #define Q_COLUMNS 6
 #define Q_ALONE   4 /* panels for one column */
+#define S_PANELS  4 /* the same for weights of few bits */
+#define S_COLUMNS 6
+#define S_ALONE   4
 
 typedef __m512i q_acc; /* sums of the 16 rows of a panel */
 typedef __m512i q_in;  /* four activations, the same for every row */
@@ -27,6 +30,11 @@ INLINE vf q_rows(q_acc acc, int v)
 {
     (void)v;
     return _mm512_cvtepi32_ps(acc);
+}
+
+INLINE s_acc s_dot(s_acc acc, s_bytes w, s_in x)
+{
+    return _mm512_dpbusd_epi32(acc, w, x);
 }
 
 #define LEVEL_TABLE pl_kernels_avx512vnni
