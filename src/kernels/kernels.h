@@ -139,6 +139,8 @@ typedef struct pl_kernels {
     void (*depthwise)(const float *x, const float *w, const float *bias, int taps, int width, int rows, float *y);
     /* A row of any type added to y: y[i] += row[i] (embedding sums). */
     void (*add_row)(pl_type type, const void *row, int width, float *y);
+    /* A row of a cache: as pl_quantize writes it (a NaN may have other bits). */
+    void (*encode)(pl_type type, const float *x, int n, void *out);
 } pl_kernels;
 
 /* Bytes of scratch that gemm needs. */
@@ -147,6 +149,9 @@ size_t pl_gemm_scratch(void);
 /* Whether products of 8-bit activations are faster than float32 at this level: it has instructions for them. Elsewhere they work, but cost more than
  * they save (bench/LOG.md), so float32 is the default there. */
 bool pl_int8_pays(parley_cpu level);
+
+/* `rounds` of the level's widest multiply-adds on registers alone, at 32 bits or 8: operations done, two a multiply-add; 0 where none is written. */
+double pl_peak_run(parley_cpu level, bool int8, int64_t rounds);
 
 /* The table of a level that pl_cpu_has(); levels of another architecture give NULL. */
 const pl_kernels *pl_kernels_for(parley_cpu level);

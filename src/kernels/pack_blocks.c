@@ -77,23 +77,40 @@ static void take(pl_type type, const uint8_t *source, int run, file_block *b)
 
 /* ------------------------------------------------------------------ panels */
 
+/* Four bytes as one number, low byte first. */
+static uint32_t word_at(const uint8_t *p)
+{
+    uint32_t word;
+    memcpy(&word, p, sizeof word);
+    return word;
+}
+
+static void put_word(uint8_t *p, uint32_t word)
+{
+    memcpy(p, &word, sizeof word);
+}
+
+/* Each step moves one bit field of four quants. */
 static void put_quants(pl_type type, uint8_t *out, int r, const uint8_t *q)
 {
-    uint8_t *row = out + r * 4;
-    if (type == PL_Q8_0) {
-        for (int k = 0; k < BLOCK; k++)
-            row[k / 4 * QUADS + k % 4] = q[k];
-        return;
+    const uint32_t nibbles = 0x0F0F0F0F;
+    uint8_t *row = out + r * 4, *high = row + NIBBLES;
+    uint32_t fifths = 0, pairs[2] = {0};
+    for (int i = 0; i < BLOCK / 4; i++) {
+        uint32_t word = word_at(q + i * 4);
+        if (type == PL_Q8_0)
+            put_word(row + i * QUADS, word);
+        else if (i < HALF / 4)
+            put_word(row + i * QUADS, (word & nibbles) | (word_at(q + HALF + i * 4) & nibbles) << 4);
+        fifths |= (word >> 4 & 0x01010101) << i;
+        pairs[i / 4] |= (word >> 4 & 0x03030303) << i % 4 * 2;
     }
-    for (int k = 0; k < HALF; k++)
-        row[k / 4 * QUADS + k % 4] = (uint8_t)((q[k] & 15) | (q[k + HALF] & 15) << 4);
-    uint8_t *high = row + NIBBLES;
     if (type == PL_Q5_K)
-        for (int k = 0; k < BLOCK; k++)
-            high[k % 4] |= (uint8_t)(q[k] >> 4 << k / 4);
-    if (type == PL_Q6_K)
-        for (int k = 0; k < BLOCK; k++)
-            high[k / HALF * QUADS + k % 4] |= (uint8_t)(q[k] >> 4 << k / 4 % 4 * 2);
+        put_word(high, fifths);
+    if (type == PL_Q6_K) {
+        put_word(high, pairs[0]);
+        put_word(high + QUADS, pairs[1]);
+    }
 }
 
 /* Scales that are halves lie two bytes apart, others in two runs of bytes. */
@@ -115,7 +132,8 @@ void pl_pack_blocks(const pl_matrix *matrix, uint8_t *panel, const uint8_t *sour
     int blocks_a_tap = map->width / BLOCK, blocks = map->taps * blocks_a_tap, values = pl_type_info(matrix->type)->values;
     pl_panel_form form = pl_form_of(matrix->type);
     size_t quants = (size_t)blocks * (size_t)form.quants;
-    memset(panel, matrix->type == PL_Q8_0 ? form.offset : 0, quants);
+    if (count < PL_PANEL)
+        memset(panel, matrix->type == PL_Q8_0 ? form.offset : 0, quants);
     memset(panel + quants, 0, matrix->panel_bytes - quants);
     for (int r = 0; r < count; r++)
         for (int b = 0; b < blocks; b++) {

@@ -698,6 +698,31 @@ static const char *check_add_row(const pl_kernels *k)
     return NULL;
 }
 
+/* Rows of caches: the bytes of pl_quantize, halves that round to even, overflow and go subnormal among them. */
+static const char *check_encode(const pl_kernels *k)
+{
+    enum { WIDTH = 96 };
+    static const float odd[] = {0.0f,  -0.0f,    65504.0f, 65519.9f, 65520.0f,    -1e6f,     INFINITY,
+                                6e-8f, 2.98e-8f, -3e-8f,   6.1e-5f,  1.00048828f, 1.0014648f};
+    float *x = random_floats(WIDTH, 2.0f);
+    memcpy(x + 5, odd, sizeof odd);
+    for (pl_type type = PL_F32; type <= PL_Q8_0; type = (pl_type)(type + 1)) {
+        int width = type == PL_Q8_0 ? WIDTH : WIDTH - 3;
+        size_t bytes = pl_row_bytes(type, width);
+        uint8_t *want = exact(bytes), *got = exact(bytes);
+        pl_quantize(type, x, width, want);
+        k->encode(type, x, width, got);
+        bool same = memcmp(want, got, bytes) == 0;
+        free(want), free(got);
+        if (!same) {
+            free(x);
+            return differ("encode %s: other bytes", pl_type_info(type)->name);
+        }
+    }
+    free(x);
+    return NULL;
+}
+
 static const struct {
     const char *name;
     kernel_check run;
@@ -716,6 +741,7 @@ static const struct {
     {"sums", check_sums},
     {"depthwise", check_depthwise},
     {"add_row", check_add_row},
+    {"encode", check_encode},
 };
 enum { KERNEL_CHECKS = sizeof kernel_checks / sizeof kernel_checks[0] };
 

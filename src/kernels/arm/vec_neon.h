@@ -94,6 +94,10 @@ INLINE vf vf_round(vf a)
 {
     return vrndnq_f32(a);
 }
+INLINE void vf_store_f16(uint8_t *p, vf a) /* nearest even */
+{
+    vst1_u8(p, vreinterpret_u8_f16(vcvt_f16_f32(a)));
+}
 INLINE float vf_reduce_add(vf a)
 {
     return vaddvq_f32(a);

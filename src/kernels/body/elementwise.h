@@ -144,6 +144,15 @@ static void depthwise(const float *x, const float *w, const float *bias, int tap
         }
 }
 
+static void encode(pl_type type, const float *x, int n, void *out)
+{
+    uint8_t *bytes = out;
+    int i = 0;
+    for (; type == PL_F16 && i + LANES <= n; i += LANES)
+        vf_store_f16(bytes + (size_t)i * 2, vf_load(x + i));
+    pl_quantize(type, x + i, n - i, bytes + pl_row_bytes(type, i));
+}
+
 static void add_row(pl_type type, const void *row, int width, float *y)
 {
     float values[PL_TILE_DEPTH];

@@ -39,4 +39,5 @@ const pl_kernels LEVEL_TABLE = {
     .snake = snake,
     .depthwise = depthwise,
     .add_row = add_row,
+    .encode = encode,
 };

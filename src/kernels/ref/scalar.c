@@ -323,6 +323,11 @@ static void add_row(pl_type type, const void *row, int width, float *y)
     }
 }
 
+static void encode(pl_type type, const float *x, int n, void *out)
+{
+    pl_quantize(type, x, n, out);
+}
+
 const pl_kernels pl_kernels_scalar = {
     .level = PARLEY_CPU_SCALAR,
     .int8 = true,
@@ -341,4 +346,5 @@ const pl_kernels pl_kernels_scalar = {
     .snake = snake,
     .depthwise = depthwise,
     .add_row = add_row,
+    .encode = encode,
 };

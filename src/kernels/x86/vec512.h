@@ -91,6 +91,10 @@ INLINE vf vf_round(vf a)
 {
     return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+INLINE void vf_store_f16(uint8_t *p, vf a) /* nearest even */
+{
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
 #pragma GCC diagnostic pop
 INLINE float vf_reduce_add(vf a)
 {
