@@ -102,6 +102,7 @@ typedef enum parley_cpu {
     PARLEY_CPU_AVX2,
     PARLEY_CPU_AVX512,
     PARLEY_CPU_AVX512VNNI,
+    PARLEY_CPU_AMX, /* AVX512VNNI and 8-bit tiles; opening a model at this level asks Linux for them, for the whole process */
     PARLEY_CPU_NEON,
     PARLEY_CPU_DOTPROD,
     PARLEY_CPU_I8MM

@@ -7,7 +7,8 @@
 
 static void run_checks(parley_cpu level)
 {
-    if (!pl_cpu_has(level) || !pl_kernels_for(level))
+    parley_cpu chosen;
+    if (pl_cpu_choose(level, &chosen, NULL) != PARLEY_OK || !pl_kernels_for(level))
         skip();
     const pl_kernels *k = pl_kernels_for(level);
     assert_int_equal(k->level, level);
@@ -29,6 +30,7 @@ LEVEL_TEST(scalar, PARLEY_CPU_SCALAR)
 LEVEL_TEST(avx2, PARLEY_CPU_AVX2)
 LEVEL_TEST(avx512, PARLEY_CPU_AVX512)
 LEVEL_TEST(avx512vnni, PARLEY_CPU_AVX512VNNI)
+LEVEL_TEST(amx, PARLEY_CPU_AMX)
 LEVEL_TEST(neon, PARLEY_CPU_NEON)
 LEVEL_TEST(dotprod, PARLEY_CPU_DOTPROD)
 LEVEL_TEST(i8mm, PARLEY_CPU_I8MM)
@@ -161,6 +163,7 @@ int main(void)
         cmocka_unit_test(avx2),
         cmocka_unit_test(avx512),
         cmocka_unit_test(avx512vnni),
+        cmocka_unit_test(amx),
         cmocka_unit_test(neon),
         cmocka_unit_test(dotprod),
         cmocka_unit_test(i8mm),

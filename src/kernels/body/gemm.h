@@ -345,11 +345,11 @@ typedef struct ahead {
     size_t stride, bytes;
 } ahead;
 
-static void prefetch_part(const job *j, ahead a, int column)
+static void prefetch_part(const job *j, ahead a, int column, int count)
 {
     size_t lines = a.bytes / 64, columns = (size_t)j->columns;
     for (int p = 0; p < j->panels; p++)
-        for (size_t i = lines * (size_t)column / columns; i < lines * (size_t)(column + j->step) / columns; i++)
+        for (size_t i = lines * (size_t)column / columns; i < lines * (size_t)(column + count) / columns; i++)
             __builtin_prefetch((const void *)((uintptr_t)a.w + (size_t)p * a.stride + i * 64), 0, 2);
 }
 
@@ -372,7 +372,7 @@ static void sweep(const job *j, tile t, const tile_function *row, ahead next)
     for (int c = 0; c < j->columns; c += j->step) {
         int n = j->columns - c < j->step ? j->columns - c : j->step;
         if (next.bytes)
-            prefetch_part(j, next, c);
+            prefetch_part(j, next, c, n);
         row[n - 1](&t);
         t.x += n * t.x_stride;
         t.acc += n * ACC_STRIDE;

@@ -63,6 +63,22 @@ SPECIAL void int8_walk(const int8_tile *t, const int P, const int C)
     }
 }
 
+#ifdef LEVEL_TILES
+#include "kernels/body/gemm_tiles.h"
+#else
+enum { WIDE_COLUMNS = 1 << 30 }; /* never that many */
+INLINE void wide_begin(void)
+{
+}
+INLINE void wide_end(void)
+{
+}
+INLINE void wide_walk(const int8_tile *t, int panels)
+{
+    (void)t, (void)panels;
+}
+#endif
+
 /* ------------------------------------------------------------------ weights of few bits */
 
 /* What takes the weights' offset off again, for the values of a part of the block. */
@@ -175,13 +191,20 @@ static const int8_function (*int8_tiles_of(pl_type type))[COLUMNS]
     }
 }
 
+/* Whether whole runs of columns go by the tiles of matrix instructions. */
+static bool is_wide(const job *j)
+{
+    return j->g->w->type == PL_Q8_0 && j->columns >= WIDE_COLUMNS;
+}
+
 /* Blocks b0 .. b0 + blocks - 1 of a tap for all columns of the job. */
 static void sweep_int8(const job *j, int8_tile t, int tap, int b0, ahead next)
 {
     const pl_gemm *g = j->g;
     const int8_function *row = int8_tiles_of(g->w->type)[j->panels / 2];
-    for (int c = 0; c < j->columns; c += j->step) {
-        int n = j->columns - c < j->step ? j->columns - c : j->step;
+    for (int c = 0, n; c < j->columns; c += n) {
+        bool wide = is_wide(j) && j->columns - c >= WIDE_COLUMNS;
+        n = wide ? WIDE_COLUMNS : j->columns - c < j->step ? j->columns - c : j->step;
         int64_t at = (j->column + c + (int64_t)tap * g->tap_rows) * t.column_blocks + b0;
         t.q = g->q8->q + at * BLOCK;
         t.x_scale = g->q8->scale + at;
@@ -189,8 +212,11 @@ static void sweep_int8(const job *j, int8_tile t, int tap, int b0, ahead next)
         t.x_half = g->q8->half ? g->q8->half + at : NULL;
         t.acc = j->acc + c * ACC_STRIDE;
         if (next.bytes)
-            prefetch_part(j, next, c);
-        row[n - 1](&t);
+            prefetch_part(j, next, c, n);
+        if (wide)
+            wide_walk(&t, j->panels);
+        else
+            row[n - 1](&t);
     }
 }
 
@@ -206,6 +232,8 @@ static void multiply_int8(const job *j)
                    .super = pl_panel_super(m, panel, 0),
                    .w_stride = m->panel_bytes,
                    .column_blocks = blocks};
+    if (is_wide(j))
+        wide_begin();
     for (int tap = 0; tap < g->taps; tap++)
         for (int b = 0; b < blocks; b += t.blocks) {
             t.blocks = blocks - b < chunk ? blocks - b : chunk;
@@ -214,6 +242,8 @@ static void multiply_int8(const job *j)
             t.first += t.blocks;
             t.scales += (size_t)t.blocks * PL_PANEL * 2;
         }
+    if (is_wide(j))
+        wide_end();
 }
 
 /* ------------------------------------------------------------------ the operation */
