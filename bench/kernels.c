@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { COLS = 1024, ROWS = 3072, WALK = 256 << 20, MOST_ROUNDS = 99, CASES = 64 };
+enum { COLS = 1024, ROWS = 3072, WALK = 256 << 20, MOST_ROUNDS = 99, CASES = 160 };
 
 typedef struct bench_case {
     const pl_kernels *k;
@@ -63,7 +63,8 @@ static int list_cases(bench_case *cases, int levels, char **names)
     static const struct {
         pl_type type;
         bool int8;
-    } kinds[] = {{PL_F32, false}, {PL_BF16, false}, {PL_F16, false}, {PL_Q8_0, false}, {PL_Q8_0, true}, {PL_Q4_K, false}, {PL_Q6_K, false}};
+    } kinds[] = {{PL_F32, false}, {PL_BF16, false}, {PL_F16, false}, {PL_Q8_0, false}, {PL_Q8_0, true},
+                 {PL_Q4_0, false}, {PL_Q4_0, true}, {PL_Q4_K, false}, {PL_Q4_K, true}, {PL_Q5_K, true}, {PL_Q6_K, false}, {PL_Q6_K, true}};
     static const int columns[] = {1, 16, 64};
     int count = 0;
     for (int l = 0; l < levels; l++)
@@ -76,8 +77,6 @@ static int list_cases(bench_case *cases, int levels, char **names)
                 *c = (bench_case){.k = pl_kernels_for(level), .type = kinds[i].type, .int8 = kinds[i].int8, .n = columns[n], .rows = ROWS};
                 if (c->n == 1)
                     c->rows = (int)(WALK / pl_panel_bytes(c->type, COLS)) * PL_PANEL;
-                if (c->n == 1 && !pl_type_is_packed(c->type))
-                    c->rows = ROWS * 4;
             }
     return count;
 }
@@ -91,7 +90,7 @@ int main(int argc, char **argv)
     weights = block_of(WALK);
     x = block_of(64 * COLS * sizeof(float));
     y = block_of((size_t)64 * ROWS * 200 * sizeof(float));
-    q8 = (pl_q8_rows){block_of(64 * COLS), block_of(64 * COLS / 8), block_of(64 * COLS / 8)};
+    q8 = (pl_q8_rows){block_of(64 * COLS), block_of(64 * COLS / 8), block_of(64 * COLS / 8), block_of(64 * COLS / 8)};
     scratch = block_of(pl_gemm_scratch());
     for (int r = 0; r < rounds; r++)
         for (int i = 0; i < count; i++)

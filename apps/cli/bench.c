@@ -1,4 +1,5 @@
 /* parley bench: times the stages of a model. */
+#include "bench_earlier.h"
 #include "commands.h"
 #include "json_out.h"
 #include "model_options.h"
@@ -8,7 +9,7 @@
 typedef struct bench_fields {
     cli_model_fields model;
     cli_int runs, prompt, frames, activations;
-    cli_text json;
+    cli_text json, compare;
 } bench_fields;
 
 #define WHOLE(option, member, least, most, about)                                                                                          \
@@ -36,12 +37,17 @@ static const cli_option rows[] = {
      .offset = offsetof(bench_fields, json),
      .value = "FILE",
      .help = "the rows as a JSON array; - is standard output, then without the table"},
+    {.name = "--compare",
+     .kind = CLI_TEXT,
+     .offset = offsetof(bench_fields, compare),
+     .value = "FILE",
+     .help = "a --json of before: its times, and how many times as long a stage takes now"},
 };
 
 static const cli_command command = {
     .name = "bench",
     .usage = "[options]",
-    .about = "Times the stages of a model on made-up input: milliseconds, GB/s of weights read, GOP/s.",
+    .about = "Times the stages of a model on made-up input: milliseconds, GB/s of weights read, GOP/s, share of what the machine can do.",
     .options = rows,
     .n_options = CLI_COUNT(rows),
 };
@@ -51,6 +57,8 @@ typedef struct bench_run {
     cli_buffer text;
     cli_json json;
     parley_error failure; /* of writing the table; a report cannot return one */
+    bool compared;
+    cli_bench_earlier earlier;
 } bench_run;
 
 static double rate(double amount, double seconds)
@@ -69,13 +77,15 @@ static void write_line(bench_run *run, const cli_buffer *line)
 static void write_heading(bench_run *run)
 {
     cli_buffer line = {0};
-    cli_appendf(&line, "%-16s %-38s %-6s %-11s %7s %10s %10s %10s %8s %8s\n", "stage", "shape", "type", "level", "threads", "ms", "least", "most",
-                "GB/s", "GOP/s");
+    cli_appendf(&line, "%-18s %-38s %-6s %-11s %7s %10s %10s %10s %8s %8s %10s", "stage", "shape", "type", "level", "threads", "ms", "least", "most",
+                "GB/s", "GOP/s", "of limit");
+    cli_appendf(&line, run->compared ? " %10s %6s\n" : "\n", "ms before", "ratio");
     write_line(run, &line);
     cli_buffer_free(&line);
 }
 
-static void add_json(cli_json *json, const parley_bench_row *row)
+/* `before`: seconds of the row in the figures that are compared with; 0: not there. */
+static void add_json(cli_json *json, const parley_bench_row *row, double before)
 {
     cli_json_open(json, NULL, '{');
     cli_json_string(json, "stage", row->stage);
@@ -88,6 +98,14 @@ static void add_json(cli_json *json, const parley_bench_row *row)
     cli_json_real(json, "seconds_high", row->seconds_high);
     cli_json_real(json, "gigabytes_per_second", rate(row->gigabytes, row->seconds));
     cli_json_real(json, "giga_operations_per_second", rate(row->giga_operations, row->seconds));
+    if (*row->limit) {
+        cli_json_real(json, "share_of_limit", row->share);
+        cli_json_string(json, "limit", row->limit);
+    }
+    if (before > 0.0) {
+        cli_json_real(json, "seconds_before", before);
+        cli_json_real(json, "ratio", row->seconds / before);
+    }
     cli_json_close(json, '}');
 }
 
@@ -95,12 +113,20 @@ static void add_row(void *context, const parley_bench_row *row)
 {
     bench_run *run = context;
     cli_buffer line = {0};
-    cli_appendf(&line, "%-16s %-38s %-6s %-11s %7d %10.3f %10.3f %10.3f %8.2f %8.1f\n", row->stage, row->shape, row->type, row->level,
+    double before = cli_bench_earlier_seconds(&run->earlier, row);
+    cli_appendf(&line, "%-18s %-38s %-6s %-11s %7d %10.3f %10.3f %10.3f %8.2f %8.1f", row->stage, row->shape, row->type, row->level,
                 (int)row->threads, 1e3 * row->seconds, 1e3 * row->seconds_low, 1e3 * row->seconds_high, rate(row->gigabytes, row->seconds),
                 rate(row->giga_operations, row->seconds));
+    if (*row->limit)
+        cli_appendf(&line, " %3.0f %% %-5s", 1e2 * row->share, row->limit);
+    else
+        cli_appendf(&line, " %10s", "");
+    if (before > 0.0)
+        cli_appendf(&line, " %10.3f %6.3f", 1e3 * before, row->seconds / before);
+    cli_append_text(&line, "\n");
     write_line(run, &line);
     cli_buffer_free(&line);
-    add_json(&run->json, row);
+    add_json(&run->json, row, before);
 }
 
 static void set_options(const bench_fields *fields, parley_bench_options *options)
@@ -142,10 +168,12 @@ static parley_status bench(const bench_fields *fields, parley_error *error)
 {
     cli_output table = CLI_OUTPUT_NONE, json_file = CLI_OUTPUT_NONE;
     bool with_table = !fields->json.given || !cli_is_stdout(fields->json.value);
-    bench_run run = {.table = with_table ? &table : NULL};
+    bench_run run = {.table = with_table ? &table : NULL, .compared = fields->compare.given};
     parley_model *model = NULL;
     parley_status status = PARLEY_OK;
-    if (fields->json.given)
+    if (fields->compare.given)
+        status = cli_bench_earlier_read(fields->compare.value, &run.earlier, error);
+    if (status == PARLEY_OK && fields->json.given)
         status = cli_output_open(&json_file, fields->json.value, false, "", error);
     if (status == PARLEY_OK && with_table)
         status = cli_output_open(&table, "-", false, "", error);
@@ -157,6 +185,7 @@ static parley_status bench(const bench_fields *fields, parley_error *error)
     cli_output_discard(&table);
     cli_output_discard(&json_file);
     cli_buffer_free(&run.text);
+    cli_bench_earlier_free(&run.earlier);
     return status;
 }
 

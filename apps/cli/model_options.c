@@ -4,7 +4,7 @@
 #include "inputs.h"
 #include "notice.h"
 
-const char *const cli_cpu_choices[] = {"scalar", "avx2", "avx512", "avx512vnni", "neon", "dotprod", "i8mm", "best", NULL};
+const char *const cli_cpu_choices[] = {"scalar", "avx2", "avx512", "avx512vnni", "amx", "neon", "dotprod", "i8mm", "best", NULL};
 const char *const cli_splitter_choices[] = {"qwen2", "mistral", NULL};
 const char *const cli_activations_choices[] = {"f32", "int8", NULL};
 const char *const cli_kv_choices[] = {"f32", "f16", "bf16", "q8_0", NULL};

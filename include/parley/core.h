@@ -104,6 +104,7 @@ typedef enum parley_cpu {
     PARLEY_CPU_AVX2,
     PARLEY_CPU_AVX512,
     PARLEY_CPU_AVX512VNNI,
+    PARLEY_CPU_AMX, /* AVX512VNNI and 8-bit tiles; opening a model at this level asks Linux for them, for the whole process */
     PARLEY_CPU_NEON,
     PARLEY_CPU_DOTPROD,
     PARLEY_CPU_I8MM
@@ -265,6 +266,10 @@ typedef struct parley_bench_row {
     double seconds_low, seconds_high; /* fastest and slowest run */
     double gigabytes;                 /* weight bytes read in one run, 1e9 */
     double giga_operations;           /* multiplications and additions in one run, 1e9 */
+    /* Of the machine's limit, measured in the same call: the time in which its memory could deliver the bytes or its arithmetic do the operations,
+     * whichever is longer, as a share of `seconds`. 0 where the work is not known. */
+    double share;
+    const char *limit; /* "read", "int8", "f32": which of them; "" where the work is not known */
 } parley_bench_row;
 
 typedef struct parley_bench_options {

@@ -1,4 +1,4 @@
-#define _GNU_SOURCE /* sched_getaffinity */
+#define _GNU_SOURCE /* sched_getaffinity, syscall */
 #include "base/cpu.h"
 
 #include <sched.h>
@@ -6,6 +6,7 @@
 #include <unistd.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
 #elif defined(__aarch64__)
 #include <sys/auxv.h>
 #endif
@@ -14,14 +15,9 @@ static const struct {
     parley_cpu level;
     const char *name;
 } names[] = {
-    {PARLEY_CPU_BEST, "best"},
-    {PARLEY_CPU_SCALAR, "scalar"},
-    {PARLEY_CPU_AVX2, "avx2"},
-    {PARLEY_CPU_AVX512, "avx512"},
-    {PARLEY_CPU_AVX512VNNI, "avx512vnni"},
-    {PARLEY_CPU_NEON, "neon"},
-    {PARLEY_CPU_DOTPROD, "dotprod"},
-    {PARLEY_CPU_I8MM, "i8mm"},
+    {PARLEY_CPU_BEST, "best"},     {PARLEY_CPU_SCALAR, "scalar"},         {PARLEY_CPU_AVX2, "avx2"},
+    {PARLEY_CPU_AVX512, "avx512"}, {PARLEY_CPU_AVX512VNNI, "avx512vnni"}, {PARLEY_CPU_AMX, "amx"},
+    {PARLEY_CPU_NEON, "neon"},     {PARLEY_CPU_DOTPROD, "dotprod"},       {PARLEY_CPU_I8MM, "i8mm"},
 };
 
 const char *parley_cpu_name(parley_cpu level)
@@ -50,6 +46,34 @@ static bool has_f16c(void)
     return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
 }
 
+/* Linux hands out the tiles of AMX on request, to a whole process (Documentation/arch/x86/xstate.rst of the kernel). */
+enum { GET_PERMISSIONS = 0x1022, REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+
+/* Tiles, their byte products, and a system that saves them: state components 17 and 18. */
+static bool has_tiles(void)
+{
+    enum { AMX_TILE_BIT = 1 << 24, AMX_INT8_BIT = 1 << 25, OSXSAVE_BIT = 1 << 27 };
+    unsigned a, b, c, d, low, high;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & OSXSAVE_BIT) || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || !(d & AMX_TILE_BIT)
+        || !(d & AMX_INT8_BIT))
+        return false;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    (void)high;
+    return (low >> 17 & 3) == 3;
+}
+
+static void request_tiles(void)
+{
+    if (has_tiles())
+        (void)syscall(SYS_arch_prctl, REQUEST_PERMISSION, TILE_DATA); /* refusal shows below */
+}
+
+static bool tiles_are_granted(void)
+{
+    uint64_t permitted = 0;
+    return has_tiles() && syscall(SYS_arch_prctl, GET_PERMISSIONS, &permitted) == 0 && (permitted >> TILE_DATA & 1) != 0;
+}
+
 static bool has_level(parley_cpu level)
 {
     __builtin_cpu_init(); /* also asks the system whether it saves the wide registers */
@@ -60,10 +84,15 @@ static bool has_level(parley_cpu level)
     case PARLEY_CPU_AVX2: return avx2;
     case PARLEY_CPU_AVX512: return avx512;
     case PARLEY_CPU_AVX512VNNI: return avx512 && __builtin_cpu_supports("avx512vnni");
+    case PARLEY_CPU_AMX: return avx512 && __builtin_cpu_supports("avx512vnni") && tiles_are_granted();
     default: return false;
     }
 }
 #elif defined(__aarch64__)
+static void request_tiles(void)
+{
+}
+
 static bool has_level(parley_cpu level)
 {
     enum { DOTPROD_BIT = 1 << 20, I8MM_BIT = 1 << 13 }; /* HWCAP_ASIMDDP, HWCAP2_I8MM of the Linux ABI */
@@ -75,6 +104,10 @@ static bool has_level(parley_cpu level)
     }
 }
 #else
+static void request_tiles(void)
+{
+}
+
 static bool has_level(parley_cpu level)
 {
     (void)level;
@@ -89,6 +122,8 @@ bool pl_cpu_has(parley_cpu level)
 
 parley_status pl_cpu_choose(parley_cpu cap, parley_cpu *level, parley_error *error)
 {
+    if (cap == PARLEY_CPU_BEST || cap == PARLEY_CPU_AMX)
+        request_tiles();
     if (!pl_cpu_has(cap))
         return pl_fail(error, PARLEY_DEVICE, "this processor has no level \"%s\"", parley_cpu_name(cap));
     *level = cap;

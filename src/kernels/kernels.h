@@ -20,6 +20,12 @@ enum { PL_PANEL = 16 }; /* output rows of a panel */
  *   Q8_0           panel = (cols / 32) x 512 bytes of quants, then (cols / 32) x 16 halves of scales, filled up to 64 bytes.
  *                  Quant (r, k) of block b at b * 512 + (k / 4) * 64 + r * 4 + k % 4 with k counted inside the block, stored as q + 128
  *                  (unsigned: vpdpbusd takes the weights as its unsigned operand). Scale of (r, b) at b * 16 + r.
+ *   Q4_0 Q4_K      256 bytes of quants a block: (r, k) in byte (k % 16 / 4) * 64 + r * 4 + k % 4, the low half for k below 16.
+ *   Q5_K           64 bytes more a block: the fifth bit of (r, k) in byte r * 4 + k % 4, bit k / 4.
+ *   Q6_K           128 bytes more a block: bits 4 and 5 of (r, k) in byte (k / 16) * 64 + r * 4 + k % 4, from bit 2 * (k / 4 % 4).
+ *                  Behind the quants 32 bytes of scales a block: Q4_0 16 halves; Q4_K, Q5_K 16 scales, 16 minima; Q6_K 16 scales of the first
+ *                  16 values, 16 of the others. Behind those, every 8 blocks, 16 halves d and (Q4_K, Q5_K) 16 halves dmin. Filled up to 64 bytes.
+ *                  Each value is the file's, bit for bit, and no panel is larger than its rows in the file, but for the filling.
  * All other types keep the file's rows of blocks, in place, unpacked (panel_bytes = 16 rows); their products unpack to float32 on the way. */
 typedef struct pl_matrix {
     pl_type type;
@@ -35,6 +41,9 @@ static inline int pl_panels(const pl_matrix *m)
 
 /* Whether matrices of this type are stored packed. */
 bool pl_type_is_packed(pl_type type);
+
+/* Whether products of this type can take 8-bit activations. */
+bool pl_type_takes_int8(pl_type type);
 
 /* Bytes of one panel. */
 size_t pl_panel_bytes(pl_type type, int cols);
@@ -68,20 +77,21 @@ uint16_t pl_float_to_half(float value);
 
 /* Rows of activations as 8-bit blocks of 32: value = scale * q, with scale = amax / 127 (float32) and q = round to nearest even of value / scale. */
 typedef struct pl_q8_rows {
-    int8_t *q;    /* [rows][width] */
-    float *scale; /* [rows][width / 32] */
-    int32_t *sum; /* [rows][width / 32]: sum of the block's q, times 128: takes the weights' offset off again */
+    int8_t *q;     /* [rows][width] */
+    float *scale;  /* [rows][width / 32] */
+    int32_t *sum;  /* [rows][width / 32]: sum of the block's q, times 128: takes the weights' offset off again */
+    int32_t *half; /* [rows][width / 32]: sum of the block's first 16 q; NULL: not wanted. Q6_K needs it. */
 } pl_q8_rows;
 
 /* The rows from `row` on. */
 static inline pl_q8_rows pl_q8_rows_at(const pl_q8_rows *rows, int64_t row, int width)
 {
     int64_t block = row * (width / 32);
-    return (pl_q8_rows){rows->q + block * 32, rows->scale + block, rows->sum + block};
+    return (pl_q8_rows){rows->q + block * 32, rows->scale + block, rows->sum + block, rows->half ? rows->half + block : NULL};
 }
 
 /* y[c][r] (+)= sum over taps t and k of W[r][t * width + k] * x[c * x_stride + t * tap_stride + k], (+ bias[r]).
- * With q8 set (Q8_0 matrices only) x is not read: row c + t * tap_rows of q8 is used, integer products inside a block, float32 across blocks. */
+ * With q8 set (types that take int8) x is not read: row c + t * tap_rows of q8 is used, integer products inside a block, float32 across blocks. */
 typedef struct pl_gemm {
     const pl_matrix *w;
     int taps, width; /* w->cols = taps * width; with taps > 1 and a blocked type 32 divides width */
@@ -140,6 +150,8 @@ typedef struct pl_kernels {
     void (*dot_rows)(const float *x, int64_t stride, const float *w, int n, float bias, int rows, float *y);
     /* A row of any type added to y: y[i] += row[i] (embedding sums). */
     void (*add_row)(pl_type type, const void *row, int width, float *y);
+    /* A row of a cache: as pl_quantize writes it (a NaN may have other bits). */
+    void (*encode)(pl_type type, const float *x, int n, void *out);
 } pl_kernels;
 
 /* Bytes of scratch that gemm needs. */
@@ -148,6 +160,9 @@ size_t pl_gemm_scratch(void);
 /* Whether products of 8-bit activations are faster than float32 at this level: it has instructions for them. Elsewhere they work, but cost more than
  * they save (bench/LOG.md), so float32 is the default there. */
 bool pl_int8_pays(parley_cpu level);
+
+/* `rounds` of the level's widest multiply-adds on registers alone, at 32 bits or 8: operations done, two a multiply-add; 0 where none is written. */
+double pl_peak_run(parley_cpu level, bool int8, int64_t rounds);
 
 /* The table of a level that pl_cpu_has(); levels of another architecture give NULL. */
 const pl_kernels *pl_kernels_for(parley_cpu level);

@@ -10,7 +10,7 @@ enum { PL_GEMM_SCRATCH = PL_TILE_PANELS * PL_PANEL * (PL_TILE_DEPTH + PL_TILE_CO
 
 extern const pl_kernels pl_kernels_scalar;
 #if defined(__x86_64__)
-extern const pl_kernels pl_kernels_avx2, pl_kernels_avx512, pl_kernels_avx512vnni;
+extern const pl_kernels pl_kernels_avx2, pl_kernels_avx512, pl_kernels_avx512vnni, pl_kernels_amx;
 #elif defined(__aarch64__)
 extern const pl_kernels pl_kernels_neon, pl_kernels_dotprod, pl_kernels_i8mm;
 #endif

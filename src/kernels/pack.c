@@ -1,21 +1,27 @@
-#include "kernels/kernels.h"
+#include "kernels/panels.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 32, BLOCK_QUANTS = BLOCK * PL_PANEL, ALIGN = 64 };
+enum { BLOCK = PL_Q_BLOCK, ALIGN = 64 };
+
+bool pl_type_takes_int8(pl_type type)
+{
+    return pl_form_of(type).quants > 0;
+}
 
 bool pl_type_is_packed(pl_type type)
 {
-    return type == PL_F32 || type == PL_F16 || type == PL_BF16 || type == PL_Q8_0;
+    return type == PL_F32 || type == PL_F16 || type == PL_BF16 || pl_type_takes_int8(type);
 }
 
 size_t pl_panel_bytes(pl_type type, int cols)
 {
-    if (type != PL_Q8_0)
+    if (!pl_type_takes_int8(type))
         return PL_PANEL * pl_row_bytes(type, cols);
+    pl_panel_form form = pl_form_of(type);
     size_t blocks = (size_t)cols / BLOCK;
-    size_t bytes = blocks * BLOCK_QUANTS + blocks * PL_PANEL * sizeof(uint16_t);
+    size_t bytes = blocks * (size_t)(form.quants + PL_Q_SCALES) + blocks / PL_Q_SUPER * (size_t)form.super;
     return (bytes + ALIGN - 1) / ALIGN * ALIGN;
 }
 
@@ -62,28 +68,6 @@ PACK_ELEMENTS(pack_words16, uint16_t, uint16_t, AS_IT_IS)
 PACK_ELEMENTS(pack_words32, uint32_t, uint32_t, AS_IT_IS)
 PACK_ELEMENTS(pack_halves, uint16_t, float, pl_half_to_float)
 PACK_ELEMENTS(pack_bf16, uint16_t, float, float_of_bf16)
-
-/* One file block of row r into the panel's quants and scales of block b. */
-static void pack_block(uint8_t *quants, uint8_t *scales, int b, int r, const uint8_t *block)
-{
-    uint8_t *q = quants + (size_t)b * BLOCK_QUANTS + r * 4;
-    for (int k = 0; k < BLOCK; k++)
-        q[k / 4 * 64 + k % 4] = (uint8_t)(block[2 + k] ^ 0x80); /* q + 128 */
-    memcpy(scales + ((size_t)b * PL_PANEL + (size_t)r) * 2, block, 2);
-}
-
-static void pack_q8_0(uint8_t *panel, size_t panel_bytes, const uint8_t *source, const pl_pack_map *map, const panel_rows *rows)
-{
-    int blocks_a_tap = map->width / BLOCK, blocks = map->taps * blocks_a_tap;
-    uint8_t *scales = panel + (size_t)blocks * BLOCK_QUANTS;
-    memset(panel, 0x80, (size_t)blocks * BLOCK_QUANTS);
-    memset(scales, 0, panel_bytes - (size_t)blocks * BLOCK_QUANTS);
-    for (int r = 0; r < rows->count; r++)
-        for (int b = 0; b < blocks; b++) {
-            int64_t at = rows->start[r] + b / blocks_a_tap * map->stride_tap + b % blocks_a_tap * (int64_t)BLOCK;
-            pack_block(panel, scales, b, r, source + pl_row_bytes(PL_Q8_0, at));
-        }
-}
 
 /* Squared error of a block's values as multiples of `scale`, which go to q. Loops in a shape that compilers turn into vectors. */
 static float try_scale(const float *values, float scale, int32_t *q)
@@ -142,13 +126,12 @@ static void round_block(const float *values, uint8_t *block)
 }
 
 /* Elements of any order, rounded to blocks that run along k, as the file's own blocks would be. */
-static void quantize_panel(uint8_t *panel, size_t panel_bytes, pl_type type, const uint8_t *source, const pl_pack_map *map, const panel_rows *rows)
+static void quantize_panel(const pl_matrix *matrix, uint8_t *panel, pl_type type, const uint8_t *source, const pl_pack_map *map,
+                           const panel_rows *rows)
 {
     int blocks_a_tap = map->width / BLOCK, blocks = map->taps * blocks_a_tap;
     size_t size = pl_row_bytes(type, 1);
-    uint8_t *scales = panel + (size_t)blocks * BLOCK_QUANTS;
-    memset(panel, 0x80, (size_t)blocks * BLOCK_QUANTS);
-    memset(scales, 0, panel_bytes - (size_t)blocks * BLOCK_QUANTS);
+    pl_clear_panel(matrix, panel, rows->count);
     for (int r = 0; r < rows->count; r++)
         for (int b = 0; b < blocks; b++) {
             float values[BLOCK];
@@ -162,7 +145,7 @@ static void quantize_panel(uint8_t *panel, size_t panel_bytes, pl_type type, con
                     pl_dequantize(type, element, 1, &values[k]);
             }
             round_block(values, block);
-            pack_block(panel, scales, b, r, block);
+            pl_pack_block(matrix, panel, b, r, block, 0);
         }
 }
 
@@ -172,9 +155,9 @@ void pl_pack(const pl_matrix *matrix, uint8_t *data, pl_type source_type, const 
         uint8_t *out = data + (size_t)panel * matrix->panel_bytes;
         panel_rows rows = rows_of_panel(matrix, map, panel);
         if (matrix->type == PL_Q8_0 && source_type != PL_Q8_0)
-            quantize_panel(out, matrix->panel_bytes, source_type, source, map, &rows);
-        else if (matrix->type == PL_Q8_0)
-            pack_q8_0(out, matrix->panel_bytes, source, map, &rows);
+            quantize_panel(matrix, out, source_type, source, map, &rows);
+        else if (pl_type_takes_int8(matrix->type))
+            pl_pack_blocks(matrix, out, source, map, rows.start, rows.count);
         else if (matrix->type != PL_F32)
             pack_words16((void *)out, source, map, &rows);
         else if (source_type == PL_F32)
@@ -201,15 +184,13 @@ static float element_of(const pl_matrix *m, const uint8_t *panel, int row, int c
     return m->type == PL_F16 ? pl_half_to_float(word) : float_of_bf16(word);
 }
 
-static void q8_row(const pl_matrix *m, const uint8_t *panel, int row, float *out)
+static void quantised_row(const pl_matrix *m, const uint8_t *panel, int row, float *out)
 {
-    const uint8_t *scales = panel + (size_t)(m->cols / BLOCK) * BLOCK_QUANTS;
-    for (int k = 0; k < m->cols; k++) {
-        uint16_t half;
-        int b = k / BLOCK, inside = k % BLOCK;
-        memcpy(&half, scales + ((size_t)b * PL_PANEL + (size_t)row) * 2, 2);
-        int q = (int)panel[(size_t)b * BLOCK_QUANTS + (size_t)(inside / 4 * 64 + row * 4 + inside % 4)] - 128;
-        out[k] = pl_half_to_float(half) * (float)q;
+    for (int b = 0; b < m->cols / BLOCK; b++, out += BLOCK) {
+        pl_row_block block;
+        pl_read_row_block(m, panel, b, row, &block);
+        for (int k = 0; k < BLOCK; k++)
+            out[k] = block.scale[k / 16] * (float)block.quants[k] - block.low;
     }
 }
 
@@ -218,8 +199,8 @@ void pl_matrix_row(const pl_matrix *matrix, int row, float *out)
     const uint8_t *panel = matrix->data + (size_t)(row / PL_PANEL) * matrix->panel_bytes;
     if (!pl_type_is_packed(matrix->type))
         pl_dequantize(matrix->type, matrix->data + (size_t)row * pl_row_bytes(matrix->type, matrix->cols), matrix->cols, out);
-    else if (matrix->type == PL_Q8_0)
-        q8_row(matrix, panel, row % PL_PANEL, out);
+    else if (pl_type_takes_int8(matrix->type))
+        quantised_row(matrix, panel, row % PL_PANEL, out);
     else
         for (int k = 0; k < matrix->cols; k++)
             out[k] = element_of(matrix, panel, row % PL_PANEL, k);

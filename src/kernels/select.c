@@ -13,6 +13,7 @@ const pl_kernels *pl_kernels_for(parley_cpu level)
         &pl_kernels_avx2,
         &pl_kernels_avx512,
         &pl_kernels_avx512vnni,
+        &pl_kernels_amx,
 #elif defined(__aarch64__)
         &pl_kernels_neon,
         &pl_kernels_dotprod,
@@ -25,7 +26,15 @@ const pl_kernels *pl_kernels_for(parley_cpu level)
     return NULL;
 }
 
+#if !defined(__x86_64__) && !defined(__aarch64__)
+double pl_peak_run(parley_cpu level, bool int8, int64_t rounds)
+{
+    (void)level, (void)int8, (void)rounds;
+    return 0.0;
+}
+#endif
+
 bool pl_int8_pays(parley_cpu level)
 {
-    return level == PARLEY_CPU_AVX512VNNI || level == PARLEY_CPU_DOTPROD || level == PARLEY_CPU_I8MM;
+    return level == PARLEY_CPU_AVX512VNNI || level == PARLEY_CPU_AMX || level == PARLEY_CPU_DOTPROD || level == PARLEY_CPU_I8MM;
 }

@@ -7,6 +7,7 @@ enum {
     PANELS_PER_TASK = 4,    /* a micro-kernel's tile of panels: smaller tasks would waste its registers */
     COLUMNS_PER_TASK = 192, /* the weights are unpacked once for these: as many as a call of a product takes at once */
     COLUMNS = 12,           /* of whole tiles at every level */
+    MANY_COLUMNS = 16,      /* arithmetic takes longer than reading the weights: short tasks, so that all threads end together */
     MAX_PRODUCTS = 8
 };
 
@@ -81,7 +82,7 @@ static tiles plan(const pl_gemm *g, int threads, int first)
     t.columns_per_task = (ceil_div(g->columns, t.column_tiles) / COLUMNS + 1) * COLUMNS;
     t.columns_per_task = smaller(t.columns_per_task, COLUMNS_PER_TASK);
     t.column_tiles = ceil_div(g->columns, t.columns_per_task);
-    int wanted = t.column_tiles > 1 ? 1 : threads * 2;
+    int wanted = t.column_tiles > 1 ? 1 : threads * (g->columns < MANY_COLUMNS ? 2 : 8);
     t.panels_per_task = ceil_div(ceil_div(panels, wanted), PANELS_PER_TASK) * PANELS_PER_TASK;
     if (t.column_tiles > 1 && t.panels_per_task > PANELS_PER_TASK) /* weights of a task stay in the second-level cache */
         t.panels_per_task = PANELS_PER_TASK;

@@ -136,9 +136,8 @@ size_t pl_kv_offset(const pl_kv *kv, int layer, int head, bool value)
     return plane * PL_KV_BLOCK * kv->row_bytes;
 }
 
-void pl_kv_write(pl_kv *kv, int layer, int head, bool value, int64_t position, const float *row)
+void pl_kv_write(const pl_kernels *k, pl_kv *kv, int layer, int head, bool value, int64_t position, const float *row)
 {
     uint8_t *block = kv->blocks[position / PL_KV_BLOCK];
-    pl_quantize(kv->shape.type, row, kv->shape.width,
-                block + pl_kv_offset(kv, layer, head, value) + (size_t)(position % PL_KV_BLOCK) * kv->row_bytes);
+    k->encode(kv->shape.type, row, kv->shape.width, block + pl_kv_offset(kv, layer, head, value) + (size_t)(position % PL_KV_BLOCK) * kv->row_bytes);
 }

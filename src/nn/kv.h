@@ -49,6 +49,6 @@ void pl_kv_drop_before(pl_kv *kv, int64_t position);
 size_t pl_kv_offset(const pl_kv *kv, int layer, int head, bool value);
 
 /* Writes one head's row of position `position` (reserved before). */
-void pl_kv_write(pl_kv *kv, int layer, int head, bool value, int64_t position, const float *row);
+void pl_kv_write(const pl_kernels *k, pl_kv *kv, int layer, int head, bool value, int64_t position, const float *row);
 
 #endif

@@ -208,62 +208,79 @@ parley_status pl_load_transposed_conv(pl_loader *loader, const pl_tensor *weight
 
 enum { MAX_JOBS = 8, ROWS_PER_TASK = 16 };
 
+static bool takes_int8(const pl_compute *compute, const pl_linear *layer)
+{
+    return compute->int8 && pl_type_takes_int8(layer->w.type) && !layer->exact;
+}
+
+parley_status pl_linear_prepare(pl_compute *compute, const pl_linear_job *jobs, int count, const float *x, int64_t x_stride, int columns,
+                                pl_linear_input *input, parley_error *error)
+{
+    *input = (pl_linear_input){.x = x, .x_stride = x_stride, .width = jobs[0].layer->w.cols, .columns = columns};
+    for (int i = 0; i < count; i++)
+        input->int8 = input->int8 || takes_int8(compute, jobs[i].layer);
+    if (!input->int8)
+        return PARLEY_OK;
+    size_t blocks = (size_t)columns * (size_t)(input->width / 32);
+    input->q8 = (pl_q8_rows){
+        .q = pl_arena_alloc_raw(&compute->step, blocks, 32),
+        .scale = pl_arena_alloc_raw(&compute->step, blocks, sizeof(float)),
+        .sum = pl_arena_alloc_raw(&compute->step, blocks, sizeof(int32_t)),
+        .half = pl_arena_alloc_raw(&compute->step, blocks, sizeof(int32_t)),
+    };
+    if (!input->q8.q || !input->q8.scale || !input->q8.sum || !input->q8.half)
+        return pl_fail_memory(error, "work space of a linear layer");
+    return PARLEY_OK;
+}
+
+void pl_linear_row_done(const pl_compute *compute, const pl_linear_input *input, int row)
+{
+    if (input->int8)
+        compute->k->quantize_rows(input->x, input->x_stride, input->width, row, row + 1, &input->q8);
+}
+
+void pl_linear_run_prepared(pl_compute *compute, const pl_linear_job *jobs, int count, const pl_linear_input *input)
+{
+    pl_gemm products[MAX_JOBS];
+    for (int i = 0; i < count; i++) {
+        const pl_linear *layer = jobs[i].layer;
+        products[i] = (pl_gemm){.w = &layer->w,
+                                .taps = 1,
+                                .width = layer->w.cols,
+                                .columns = input->columns,
+                                .x = input->x,
+                                .x_stride = input->x_stride,
+                                .q8 = takes_int8(compute, layer) ? &input->q8 : NULL,
+                                .y = jobs[i].y,
+                                .y_stride = jobs[i].y_stride,
+                                .bias = layer->bias};
+    }
+    pl_gemm_run(compute, products, count);
+}
+
 typedef struct quantizing {
-    const pl_kernels *k;
-    const float *x;
-    int64_t x_stride;
-    int width, rows;
-    const pl_q8_rows *out;
+    const pl_compute *compute;
+    const pl_linear_input *input;
 } quantizing;
 
 static void quantize_some(void *context, int task, int worker)
 {
     (void)worker;
     const quantizing *q = context;
-    int first = task * ROWS_PER_TASK, last = first + ROWS_PER_TASK;
-    q->k->quantize_rows(q->x, q->x_stride, q->width, first, last < q->rows ? last : q->rows, q->out);
-}
-
-static parley_status quantize_input(pl_compute *compute, const float *x, int64_t x_stride, int width, int columns, pl_q8_rows *rows,
-                                    parley_error *error)
-{
-    size_t blocks = (size_t)columns * (size_t)(width / 32);
-    rows->q = pl_arena_alloc_raw(&compute->step, blocks, 32);
-    rows->scale = pl_arena_alloc_raw(&compute->step, blocks, sizeof(float));
-    rows->sum = pl_arena_alloc_raw(&compute->step, blocks, sizeof(int32_t));
-    if (!rows->q || !rows->scale || !rows->sum)
-        return pl_fail_memory(error, "work space of a linear layer");
-    quantizing q = {compute->k, x, x_stride, width, columns, rows};
-    pl_pool_run(compute->pool, quantize_some, &q, (columns + ROWS_PER_TASK - 1) / ROWS_PER_TASK);
-    return PARLEY_OK;
+    for (int row = task * ROWS_PER_TASK; row < (task + 1) * ROWS_PER_TASK && row < q->input->columns; row++)
+        pl_linear_row_done(q->compute, q->input, row);
 }
 
 parley_status pl_linear_run(pl_compute *compute, const pl_linear_job *jobs, int count, const float *x, int64_t x_stride, int columns,
                             parley_error *error)
 {
     pl_arena_mark mark = pl_arena_save(&compute->step);
-    pl_gemm products[MAX_JOBS];
-    pl_q8_rows rows;
-    bool quantized = false;
-    for (int i = 0; i < count; i++) {
-        const pl_linear *layer = jobs[i].layer;
-        bool int8 = compute->int8 && layer->w.type == PL_Q8_0 && !layer->exact;
-        if (int8 && !quantized) {
-            PL_TRY(quantize_input(compute, x, x_stride, layer->w.cols, columns, &rows, error));
-            quantized = true;
-        }
-        products[i] = (pl_gemm){.w = &layer->w,
-                                .taps = 1,
-                                .width = layer->w.cols,
-                                .columns = columns,
-                                .x = x,
-                                .x_stride = x_stride,
-                                .q8 = int8 ? &rows : NULL,
-                                .y = jobs[i].y,
-                                .y_stride = jobs[i].y_stride,
-                                .bias = layer->bias};
-    }
-    pl_gemm_run(compute, products, count);
+    pl_linear_input input;
+    PL_TRY(pl_linear_prepare(compute, jobs, count, x, x_stride, columns, &input, error));
+    quantizing q = {compute, &input};
+    if (input.int8)
+        pl_pool_run(compute->pool, quantize_some, &q, (columns + ROWS_PER_TASK - 1) / ROWS_PER_TASK);
+    pl_linear_run_prepared(compute, jobs, count, &input);
     pl_arena_restore(&compute->step, mark);
     return PARLEY_OK;
 }

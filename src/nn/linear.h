@@ -71,6 +71,25 @@ typedef struct pl_linear_job {
 parley_status pl_linear_run(pl_compute *compute, const pl_linear_job *jobs, int count, const float *x, int64_t x_stride, int columns,
                             parley_error *error);
 
+/* An input x [columns][x_stride] whose rows are made by tasks of the caller: each task ends with the 8-bit form of its row, where one is wanted. */
+typedef struct pl_linear_input {
+    const float *x;
+    int64_t x_stride;
+    int width, columns;
+    bool int8; /* q8 is wanted */
+    pl_q8_rows q8;
+} pl_linear_input;
+
+/* The input of these layers; its memory is the step's. MEMORY. */
+parley_status pl_linear_prepare(pl_compute *compute, const pl_linear_job *jobs, int count, const float *x, int64_t x_stride, int columns,
+                                pl_linear_input *input, parley_error *error);
+
+/* Row `row` of x is complete. */
+void pl_linear_row_done(const pl_compute *compute, const pl_linear_input *input, int row);
+
+/* The layers, once all rows are complete. */
+void pl_linear_run_prepared(pl_compute *compute, const pl_linear_job *jobs, int count, const pl_linear_input *input);
+
 /* The product x [history + rows][in] -> y [rows * stride][out]; x points to the first row of history. For 8-bit input set q8 behind it. */
 pl_gemm pl_conv_product(const pl_conv *conv, const float *x, int rows, float *y, bool accumulate);
 

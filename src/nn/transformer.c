@@ -17,8 +17,9 @@ typedef struct work {
     int rows; /* of x now: all, or the wanted ones behind the last layer's keys */
     int all;
     float *x, *h, *q, *k, *v, *a, *gate, *up;
-    float *cosine, *sine; /* [all][head / 2] */
-    place *places;        /* [all] */
+    pl_linear_input input; /* of the layers whose input is being made */
+    float *cosine, *sine;  /* [all][head / 2] */
+    place *places;         /* [all] */
     int layer;
     const int *map; /* row -> row of q and places; NULL: the same */
 } work;
@@ -116,6 +117,7 @@ static void norm1_row(void *context, int row, int worker)
     const pl_block *b = &w->t->blocks[w->layer];
     int64_t at = (int64_t)row * w->t->shape.width;
     norm(w, w->x + at, b->norm1, b->norm1_bias, w->h + at);
+    pl_linear_row_done(w->compute, &w->input, row);
 }
 
 static void norm2_row(void *context, int row, int worker)
@@ -129,6 +131,20 @@ static void norm2_row(void *context, int row, int worker)
     if (b->ffn_input_scale)
         for (int i = 0; i < width; i++)
             h[i] *= b->ffn_input_scale[i];
+    pl_linear_row_done(w->compute, &w->input, row);
+}
+
+/* Layers on rows x [rows][width], each of which `make_row` makes and ends with pl_linear_row_done(): norm or activation and 8-bit form in one walk.
+ */
+static parley_status run_layers_on(work *w, void (*make_row)(void *context, int row, int worker), const pl_linear_job *jobs, int count,
+                                   const float *x, int width, parley_error *error)
+{
+    pl_arena_mark mark = pl_arena_save(&w->compute->step);
+    PL_TRY(pl_linear_prepare(w->compute, jobs, count, x, width, w->rows, &w->input, error));
+    run_rows(w, make_row, w->rows);
+    pl_linear_run_prepared(w->compute, jobs, count, &w->input);
+    pl_arena_restore(&w->compute->step, mark);
+    return PARLEY_OK;
 }
 
 static void turn_heads(const work *w, float *x, int heads, const float *weight, int row)
@@ -155,8 +171,8 @@ static void store_row(void *context, int row, int worker)
     turn_heads(w, q, s->heads, b->q_norm, row);
     turn_heads(w, k, s->kv_heads, b->k_norm, row);
     for (int h = 0; h < s->kv_heads; h++) {
-        pl_kv_write(w->places[row].kv, w->layer, h, false, w->places[row].position, k + (int64_t)h * s->head);
-        pl_kv_write(w->places[row].kv, w->layer, h, true, w->places[row].position, v + (int64_t)h * s->head);
+        pl_kv_write(w->compute->k, w->places[row].kv, w->layer, h, false, w->places[row].position, k + (int64_t)h * s->head);
+        pl_kv_write(w->compute->k, w->places[row].kv, w->layer, h, true, w->places[row].position, v + (int64_t)h * s->head);
     }
 }
 
@@ -234,9 +250,8 @@ static parley_status attention(work *w, parley_error *error)
     const pl_transformer_shape *s = &w->t->shape;
     const pl_block *b = &w->t->blocks[w->layer];
     int64_t q_width = (int64_t)s->heads * s->head, kv_width = (int64_t)s->kv_heads * s->head;
-    run_rows(w, norm1_row, w->rows);
     pl_linear_job qkv[] = {{&b->q, w->q, q_width}, {&b->k, w->k, kv_width}, {&b->v, w->v, kv_width}};
-    PL_TRY(pl_linear_run(w->compute, qkv, 3, w->h, s->width, w->rows, error));
+    PL_TRY(run_layers_on(w, norm1_row, qkv, 3, w->h, s->width, error));
     run_rows(w, store_row, w->rows);
     if (w->layer == s->layers - 1 && w->forward->rows)
         keep_wanted(w);
@@ -259,18 +274,16 @@ static void activate_row(void *context, int row, int worker)
         w->compute->k->gelu(w->up + at, n);
     else
         w->compute->k->silu_mul(w->gate + at, w->up + at, n, w->up + at);
+    pl_linear_row_done(w->compute, &w->input, row);
 }
 
 static parley_status feed_forward(work *w, parley_error *error)
 {
     const pl_transformer_shape *s = &w->t->shape;
     const pl_block *b = &w->t->blocks[w->layer];
-    run_rows(w, norm2_row, w->rows);
-    pl_linear_job in[] = {{&b->up, w->up, s->ffn}, {&b->gate, w->gate, s->ffn}};
-    PL_TRY(pl_linear_run(w->compute, in, s->kind == PL_BLOCK_PLAIN ? 1 : 2, w->h, s->width, w->rows, error));
-    run_rows(w, activate_row, w->rows);
-    pl_linear_job out = {&b->down, w->h, s->width};
-    PL_TRY(pl_linear_run(w->compute, &out, 1, w->up, s->ffn, w->rows, error));
+    pl_linear_job in[] = {{&b->up, w->up, s->ffn}, {&b->gate, w->gate, s->ffn}}, out = {&b->down, w->h, s->width};
+    PL_TRY(run_layers_on(w, norm2_row, in, s->kind == PL_BLOCK_PLAIN ? 1 : 2, w->h, s->width, error));
+    PL_TRY(run_layers_on(w, activate_row, &out, 1, w->up, s->ffn, error));
     add_to_stream(w, w->h, b->ffn_scale);
     tap(w, "out", w->x);
     return PARLEY_OK;

@@ -26,6 +26,7 @@ for name in status arena cpu tensor; do
     compile "base_$name" "src/base/$name.c" "$@"
 done
 compile pack src/kernels/pack.c "$@"
+compile pack_blocks src/kernels/pack_blocks.c "$@"
 compile select src/kernels/select.c "$@"
 compile blocks src/kernels/ref/blocks.c "$@"
 compile scalar src/kernels/ref/scalar.c "$@"

@@ -66,8 +66,8 @@ static float *random_floats(size_t n, float scale)
 
 /* Byte offsets of the halves that scale a block. */
 static const int scale_offsets[PL_TYPE_COUNT][2] = {
-    [PL_Q4_0] = {0, 0},     [PL_Q4_1] = {0, 2}, [PL_Q5_0] = {0, 0}, [PL_Q5_1] = {0, 2},     [PL_Q2_K] = {80, 82},
-    [PL_Q3_K] = {108, 108}, [PL_Q4_K] = {0, 2}, [PL_Q5_K] = {0, 2}, [PL_Q6_K] = {208, 208},
+    [PL_Q8_0] = {0, 0},   [PL_Q4_0] = {0, 0},     [PL_Q4_1] = {0, 2}, [PL_Q5_0] = {0, 0}, [PL_Q5_1] = {0, 2},
+    [PL_Q2_K] = {80, 82}, [PL_Q3_K] = {108, 108}, [PL_Q4_K] = {0, 2}, [PL_Q5_K] = {0, 2}, [PL_Q6_K] = {208, 208},
 };
 
 /* `values` values of a type: rounded noise, or random bits with ordinary scales. */
@@ -75,7 +75,7 @@ static uint8_t *random_blocks(pl_type type, size_t values)
 {
     size_t bytes = pl_row_bytes(type, (int64_t)values), size = (size_t)pl_type_info(type)->bytes;
     uint8_t *out = exact(bytes);
-    if (pl_type_is_packed(type)) {
+    if (type <= PL_Q8_0) {
         float *noise = random_floats(values, 1.0f);
         pl_quantize(type, noise, (int64_t)values, out);
         free(noise);
@@ -143,6 +143,7 @@ static void make_inputs(operands *o, const product *p)
     o->q8.q = exact((size_t)x_rows * (size_t)p->width);
     o->q8.scale = exact((size_t)x_rows * (size_t)blocks * sizeof(float));
     o->q8.sum = exact((size_t)x_rows * (size_t)blocks * sizeof(int32_t));
+    o->q8.half = exact((size_t)x_rows * (size_t)blocks * sizeof(int32_t));
     if (p->int8) {
         pl_kernels_for(PARLEY_CPU_SCALAR)->quantize_rows(o->x, x_stride, p->width, 0, x_rows, &o->q8);
         o->g.q8 = &o->q8;
@@ -181,7 +182,7 @@ static void expect_product(operands *o, const product *p)
 static void free_operands(operands *o)
 {
     free(o->x), free(o->bias), free(o->weights), free(o->packed), free(o->y_before), free(o->expected), free(o->magnitude);
-    free(o->q8.q), free(o->q8.scale), free(o->q8.sum);
+    free(o->q8.q), free(o->q8.scale), free(o->q8.sum), free(o->q8.half);
 }
 
 /* y of the product in calls of `panel_step` panels by `column_step` columns. */
@@ -255,7 +256,7 @@ static const char *check_gemm_types(const pl_kernels *k)
             int width = block == 1 ? (int[]){1, 37, 130, 300, 261}[i] : block == 32 ? (int[]){32, 96, 288, 544, 160}[i] : 256 * (1 + i % 3);
             product p = {type, type, rows[i], 1, width, columns[(i + (int)type) % 5], i % 2 == 0, i % 3 == 0, false};
             const char *fault = check_product(k, &p);
-            p.int8 = type == PL_Q8_0 && k->int8;
+            p.int8 = pl_type_takes_int8(type) && k->int8;
             if (!fault && p.int8)
                 fault = check_product(k, &p);
             if (fault)
@@ -269,10 +270,11 @@ static const char *check_gemm_types(const pl_kernels *k)
 static const char *check_gemm_columns(const pl_kernels *k)
 {
     for (int columns = 1; columns <= 41; columns++)
-        for (int t = 0; t < 5; t++) {
-            static const pl_type types[] = {PL_F32, PL_BF16, PL_F16, PL_Q8_0, PL_Q8_0};
-            product p = {types[t],         types[t],         1 + columns * 7 % 90, 1, 32 + 32 * (columns % 3), columns <= 40 ? columns : 205,
-                         columns % 2 == 0, columns % 3 == 0, t == 4 && k->int8};
+        for (int t = 0; t < 9; t++) {
+            static const pl_type types[] = {PL_F32, PL_BF16, PL_F16, PL_Q8_0, PL_Q8_0, PL_Q4_0, PL_Q4_K, PL_Q5_K, PL_Q6_K};
+            int block = pl_type_info(types[t])->values == 256 ? 256 : 32;
+            product p = {types[t],         types[t],         1 + columns * 7 % 90, 1, block * (1 + columns % 3), columns <= 40 ? columns : 205,
+                         columns % 2 == 0, columns % 3 == 0, t >= 4 && k->int8};
             const char *fault = check_product(k, &p);
             if (fault)
                 return fault;
@@ -284,11 +286,11 @@ static const char *check_gemm_columns(const pl_kernels *k)
 static const char *check_gemm_taps(const pl_kernels *k)
 {
     static const int widths[] = {32, 64, 96, 160, 512}, taps[] = {2, 3, 7};
-    static const pl_type types[] = {PL_F32, PL_BF16, PL_F16, PL_Q8_0, PL_Q8_0, PL_Q4_0, PL_Q5_1};
-    for (int t = 0; t < 7; t++)
+    static const pl_type types[] = {PL_F32, PL_BF16, PL_F16, PL_Q8_0, PL_Q8_0, PL_Q4_0, PL_Q4_0, PL_Q5_1};
+    for (int t = 0; t < 8; t++)
         for (int w = 0; w < 5; w++)
             for (int i = 0; i < 3; i++) {
-                product p = {types[t], types[t], 33, taps[i], widths[w], w % 2 ? 4 : 19, true, false, t == 4 && k->int8};
+                product p = {types[t], types[t], 33, taps[i], widths[w], w % 2 ? 4 : 19, true, false, (t == 4 || t == 6) && k->int8};
                 const char *fault = check_product(k, &p);
                 if (fault)
                     return fault;
@@ -315,15 +317,15 @@ static const char *check_quantize(const pl_kernels *k)
         x[11 * STRIDE + c] = (float)c + 0.5f;
     int8_t q[2][ROWS * WIDTH];
     float scale[2][ROWS * BLOCKS];
-    int32_t sum[2][ROWS * BLOCKS];
+    int32_t sum[2][ROWS * BLOCKS], half[2][ROWS * BLOCKS];
     const pl_kernels *levels[2] = {pl_kernels_for(PARLEY_CPU_SCALAR), k};
     for (int i = 0; i < 2; i++) {
-        pl_q8_rows rows = {q[i], scale[i], sum[i]};
+        pl_q8_rows rows = {q[i], scale[i], sum[i], half[i]};
         levels[i]->quantize_rows(x, STRIDE, WIDTH, 0, 5, &rows);
         levels[i]->quantize_rows(x, STRIDE, WIDTH, 5, ROWS, &rows);
     }
     const char *fault = NULL;
-    if (memcmp(q[0], q[1], sizeof q[0]) != 0 || memcmp(sum[0], sum[1], sizeof sum[0]) != 0)
+    if (memcmp(q[0], q[1], sizeof q[0]) != 0 || memcmp(sum[0], sum[1], sizeof sum[0]) != 0 || memcmp(half[0], half[1], sizeof half[0]) != 0)
         fault = "quantize_rows: quants differ from the scalar ones";
     for (int i = 0; i < ROWS * BLOCKS; i++)
         if (memcmp(&scale[0][i], &scale[1][i], sizeof(float)) != 0 && !(isnan(scale[0][i]) && isnan(scale[1][i])))
@@ -580,7 +582,7 @@ static const char *check_snake_rows(const pl_kernels *k, int width, int rows, fl
 {
     int n = width * rows, blocks = n / 32;
     float *x = random_floats((size_t)n, size), *alpha = random_floats((size_t)width, 1.0f), *beta = random_floats((size_t)width, 1.0f);
-    pl_q8_rows out = {exact((size_t)n), exact((size_t)blocks * sizeof(float)), exact((size_t)blocks * sizeof(int32_t))};
+    pl_q8_rows out = {exact((size_t)n), exact((size_t)blocks * sizeof(float)), exact((size_t)blocks * sizeof(int32_t)), NULL};
     const char *fault = NULL;
     x[n - 1] = rows > 2 ? NAN : x[n - 1];
     k->snake_q8(x, alpha, beta, width, rows, &out);
@@ -760,6 +762,31 @@ static const char *check_add_row(const pl_kernels *k)
     return NULL;
 }
 
+/* Rows of caches: the bytes of pl_quantize, halves that round to even, overflow and go subnormal among them. */
+static const char *check_encode(const pl_kernels *k)
+{
+    enum { WIDTH = 96 };
+    static const float odd[] = {0.0f,  -0.0f,    65504.0f, 65519.9f, 65520.0f,    -1e6f,     INFINITY,
+                                6e-8f, 2.98e-8f, -3e-8f,   6.1e-5f,  1.00048828f, 1.0014648f};
+    float *x = random_floats(WIDTH, 2.0f);
+    memcpy(x + 5, odd, sizeof odd);
+    for (pl_type type = PL_F32; type <= PL_Q8_0; type = (pl_type)(type + 1)) {
+        int width = type == PL_Q8_0 ? WIDTH : WIDTH - 3;
+        size_t bytes = pl_row_bytes(type, width);
+        uint8_t *want = exact(bytes), *got = exact(bytes);
+        pl_quantize(type, x, width, want);
+        k->encode(type, x, width, got);
+        bool same = memcmp(want, got, bytes) == 0;
+        free(want), free(got);
+        if (!same) {
+            free(x);
+            return differ("encode %s: other bytes", pl_type_info(type)->name);
+        }
+    }
+    free(x);
+    return NULL;
+}
+
 static const struct {
     const char *name;
     kernel_check run;
@@ -780,6 +807,7 @@ static const struct {
     {"depthwise", check_depthwise},
     {"dot_rows", check_dot_rows},
     {"add_row", check_add_row},
+    {"encode", check_encode},
 };
 enum { KERNEL_CHECKS = sizeof kernel_checks / sizeof kernel_checks[0] };
 

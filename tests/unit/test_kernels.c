@@ -7,7 +7,8 @@
 
 static void run_checks(parley_cpu level)
 {
-    if (!pl_cpu_has(level) || !pl_kernels_for(level))
+    parley_cpu chosen;
+    if (pl_cpu_choose(level, &chosen, NULL) != PARLEY_OK || !pl_kernels_for(level))
         skip();
     const pl_kernels *k = pl_kernels_for(level);
     assert_int_equal(k->level, level);
@@ -29,6 +30,7 @@ LEVEL_TEST(scalar, PARLEY_CPU_SCALAR)
 LEVEL_TEST(avx2, PARLEY_CPU_AVX2)
 LEVEL_TEST(avx512, PARLEY_CPU_AVX512)
 LEVEL_TEST(avx512vnni, PARLEY_CPU_AVX512VNNI)
+LEVEL_TEST(amx, PARLEY_CPU_AMX)
 LEVEL_TEST(neon, PARLEY_CPU_NEON)
 LEVEL_TEST(dotprod, PARLEY_CPU_DOTPROD)
 LEVEL_TEST(i8mm, PARLEY_CPU_I8MM)
@@ -157,6 +159,29 @@ static void rounding_at_the_ends(void **state)
     free(panel);
 }
 
+/* Rows come back bit for bit as the file has them. */
+static void rows_are_read_back(void **state)
+{
+    (void)state;
+    enum { ROWS = 19, COLS = 512 };
+    for (pl_type type = PL_F32; type <= PL_Q6_K; type = (pl_type)(type + 1)) {
+        random_state = 7;
+        pl_matrix m = {.type = type, .rows = ROWS, .cols = COLS, .panel_bytes = pl_panel_bytes(type, COLS)};
+        uint8_t *file = random_blocks(type, ROWS * COLS), *panels = exact64(2 * m.panel_bytes);
+        pl_pack_map map = {.stride_o = COLS, .stride_c = 1, .outer = ROWS, .taps = 1, .width = COLS};
+        if (pl_type_is_packed(type))
+            pl_pack(&m, panels, type, file, &map, 0, 2);
+        m.data = pl_type_is_packed(type) ? panels : file;
+        for (int r = 0; r < ROWS; r++) {
+            float want[COLS], got[COLS];
+            pl_dequantize(type, file + (size_t)r * pl_row_bytes(type, COLS), COLS, want);
+            pl_matrix_row(&m, r, got);
+            assert_memory_equal(want, got, sizeof want);
+        }
+        free(file), free(panels);
+    }
+}
+
 /* A weight of -128 and inputs of the far ends: no level may saturate. */
 static void extreme_bytes_do_not_saturate(void **state)
 {
@@ -178,7 +203,7 @@ static void extreme_bytes_do_not_saturate(void **state)
     int32_t sum[4] = {127 * 32 * 128, 127 * 32 * 128, -127 * 32 * 128, -127 * 32 * 128};
     memset(q, 127, COLS);
     memset(q + COLS, -127, COLS);
-    pl_q8_rows rows = {q, scale, sum};
+    pl_q8_rows rows = {q, scale, sum, NULL};
     pl_gemm g = {.w = &m, .taps = 1, .width = COLS, .columns = 2, .q8 = &rows, .y = y, .y_stride = 16};
     void *scratch = exact64(pl_gemm_scratch());
     for (parley_cpu level = PARLEY_CPU_SCALAR; level <= PARLEY_CPU_I8MM; level = (parley_cpu)(level + 1)) {
@@ -199,6 +224,7 @@ int main(void)
         cmocka_unit_test(avx2),
         cmocka_unit_test(avx512),
         cmocka_unit_test(avx512vnni),
+        cmocka_unit_test(amx),
         cmocka_unit_test(neon),
         cmocka_unit_test(dotprod),
         cmocka_unit_test(i8mm),
@@ -207,6 +233,7 @@ int main(void)
         cmocka_unit_test(q8_0_panels_lie_as_documented),
         cmocka_unit_test(rounding_while_packing),
         cmocka_unit_test(rounding_at_the_ends),
+        cmocka_unit_test(rows_are_read_back),
         cmocka_unit_test(extreme_bytes_do_not_saturate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

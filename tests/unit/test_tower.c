@@ -204,8 +204,8 @@ enum { MAX_LEVELS = 16 };
 /* Levels that this build has for this processor, the strongest last. */
 static int levels(parley_cpu *list)
 {
-    static const parley_cpu all[] = {PARLEY_CPU_SCALAR, PARLEY_CPU_AVX2,    PARLEY_CPU_AVX512, PARLEY_CPU_AVX512VNNI,
-                                     PARLEY_CPU_NEON,   PARLEY_CPU_DOTPROD, PARLEY_CPU_I8MM};
+    static const parley_cpu all[] = {PARLEY_CPU_SCALAR, PARLEY_CPU_AVX2, PARLEY_CPU_AVX512,  PARLEY_CPU_AVX512VNNI,
+                                     PARLEY_CPU_AMX,    PARLEY_CPU_NEON, PARLEY_CPU_DOTPROD, PARLEY_CPU_I8MM};
     int n = 0;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (pl_cpu_has(all[i]) && pl_kernels_for(all[i]))

@@ -2,6 +2,9 @@
 #define Q_PANELS  1
 #define Q_COLUMNS 4
 #define Q_ALONE   4 /* panels for one column */
+#define S_PANELS  1 /* the same for weights of few bits */
+#define S_COLUMNS 4
+#define S_ALONE   4
 
 typedef struct q_acc { /* four rows in each */
     int32x4_t part[4];
@@ -30,4 +33,17 @@ INLINE q_acc q_dot(q_acc acc, const uint8_t *w, q_in x)
 INLINE vf q_rows(q_acc acc, int v)
 {
     return vcvtq_f32_s32(acc.part[v]);
+}
+
+typedef q_in s_in;
+INLINE s_in s_input(const int8_t *x)
+{
+    return q_input(x);
+}
+INLINE s_acc s_dot(s_acc acc, s_bytes w, s_in x)
+{
+    UNROLL(4)
+    for (int i = 0; i < 4; i++)
+        acc.part[i] = vdotq_s32(acc.part[i], vreinterpretq_s8_u8(w.part[i]), x);
+    return acc;
 }

@@ -4,6 +4,9 @@
 #define Q_PANELS  1
 #define Q_COLUMNS 2
 #define Q_ALONE   2 /* panels for one column */
+#define S_PANELS  1 /* the same for weights of few bits */
+#define S_COLUMNS 4
+#define S_ALONE   4
 
 typedef struct q_acc { /* two rows in each, two partial sums a row */
     int32x4_t part[8];
@@ -36,6 +39,22 @@ INLINE q_acc q_dot(q_acc acc, const uint8_t *w, q_in x)
 INLINE vf q_rows(q_acc acc, int v)
 {
     return vcvtq_f32_s32(vpaddq_s32(acc.part[2 * v], acc.part[2 * v + 1]));
+}
+
+typedef q_in s_in;
+INLINE s_in s_input(const int8_t *x)
+{
+    return q_input(x);
+}
+INLINE s_acc s_dot(s_acc acc, s_bytes w, s_in x)
+{
+    UNROLL(4)
+    for (int i = 0; i < 4; i++) {
+        int8x16_t rows = vreinterpretq_s8_u8(w.part[i]);
+        int32x4_t low = vpaddlq_s16(vmull_s8(vget_low_s8(rows), x)), high = vpaddlq_s16(vmull_s8(vget_high_s8(rows), x));
+        acc.part[i] = vaddq_s32(acc.part[i], vpaddq_s32(low, high));
+    }
+    return acc;
 }
 
 #define LEVEL_TABLE pl_kernels_neon

@@ -94,6 +94,10 @@ INLINE vf vf_round(vf a)
 {
     return vrndnq_f32(a);
 }
+INLINE void vf_store_f16(uint8_t *p, vf a) /* nearest even */
+{
+    vst1_u8(p, vreinterpret_u8_f16(vcvt_f16_f32(a)));
+}
 INLINE float vf_reduce_add(vf a)
 {
     return vaddvq_f32(a);
@@ -204,4 +208,50 @@ INLINE void vf_transpose_4(const float *rows, int stride, float *out)
 INLINE int8x16_t q_weights(const uint8_t *w)
 {
     return vreinterpretq_s8_u8(veorq_u8(vld1q_u8(w), vdupq_n_u8(0x80)));
+}
+
+/* Weights of few bits, 64 bytes: four of each of 16 rows. */
+typedef struct s_bytes {
+    uint8x16_t part[4];
+} s_bytes;
+INLINE s_bytes s_load(const uint8_t *p)
+{
+    return (s_bytes){{vld1q_u8(p), vld1q_u8(p + 16), vld1q_u8(p + 32), vld1q_u8(p + 48)}};
+}
+/* Rows v * LANES .., a word each. */
+INLINE vi s_words(s_bytes a, int v)
+{
+    return vreinterpretq_s32_u8(a.part[v]);
+}
+INLINE s_bytes s_and(s_bytes a, uint8_t mask)
+{
+    UNROLL(4)
+    for (int i = 0; i < 4; i++)
+        a.part[i] = vandq_u8(a.part[i], vdupq_n_u8(mask));
+    return a;
+}
+/* (a & mask) | b */
+INLINE s_bytes s_and_or(s_bytes a, uint8_t mask, s_bytes b)
+{
+    a = s_and(a, mask);
+    UNROLL(4)
+    for (int i = 0; i < 4; i++)
+        a.part[i] = vorrq_u8(a.part[i], b.part[i]);
+    return a;
+}
+#define S_SHIFT(f, a, n) ((s_bytes){{f((a).part[0], n), f((a).part[1], n), f((a).part[2], n), f((a).part[3], n)}})
+#define S_RIGHT(a, n)    S_SHIFT(vshrq_n_u8, a, n)
+#define S_LEFT(a, n)     S_SHIFT(vshlq_n_u8, a, n)
+
+typedef struct s_acc { /* sums of four rows in each */
+    int32x4_t part[4];
+} s_acc;
+INLINE s_acc s_start(int32_t sum)
+{
+    int32x4_t start = vdupq_n_s32(sum);
+    return (s_acc){{start, start, start, start}};
+}
+INLINE vf s_rows(s_acc acc, int v)
+{
+    return vcvtq_f32_s32(acc.part[v]);
 }

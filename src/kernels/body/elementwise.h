@@ -189,6 +189,15 @@ static void dot_rows(const float *x, int64_t stride, const float *w, int n, floa
         dot_some(x + r * stride, stride, w, n, bias, 1, y + r);
 }
 
+static void encode(pl_type type, const float *x, int n, void *out)
+{
+    uint8_t *bytes = out;
+    int i = 0;
+    for (; type == PL_F16 && i + LANES <= n; i += LANES)
+        vf_store_f16(bytes + (size_t)i * 2, vf_load(x + i));
+    pl_quantize(type, x + i, n - i, bytes + pl_row_bytes(type, i));
+}
+
 static void add_row(pl_type type, const void *row, int width, float *y)
 {
     float values[PL_TILE_DEPTH];

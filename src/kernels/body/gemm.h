@@ -2,9 +2,7 @@
  * wait for more of it lie in `acc` as float32, so that parting the walk changes no bit. Weights are read in place when few columns use them, else
  * a chunk of them is unpacked to float32 first and serves all columns from the first-level cache. */
 enum {
-    BLOCK = 32,
-    BLOCK_QUANTS = BLOCK * PL_PANEL,
-    PV = PL_PANEL / LANES,                  /* vectors of a panel */
+    BLOCK_QUANTS = BLOCK * PL_PANEL,        /* bytes of a block of Q8_0 */
     ACC_STRIDE = PL_TILE_PANELS * PL_PANEL, /* floats of `acc` from a column to the next */
     COLUMNS = 6,                            /* of the widest tile */
     DEPTH = 128,                            /* inner dimension of a chunk: 32 KiB of float32 at 4 panels */
@@ -15,9 +13,11 @@ enum {
 typedef struct tile {
     const uint8_t *w; /* panel p at w + p * w_stride */
     size_t w_stride;
-    const uint8_t *scales; /* Q8_0: of the first block, panel p at scales + p * scale_stride */
+    const uint8_t *scales; /* quantised types: of the first block, panel p at scales + p * scale_stride */
     size_t scale_stride;
-    const float *x; /* column c, tap t, k at c * x_stride + t * tap_stride + k */
+    const uint8_t *super; /* few bits: of the panel's block 0, likewise */
+    int first;            /* block of the panel that w is */
+    const float *x;       /* column c, tap t, k at c * x_stride + t * tap_stride + k */
     int64_t x_stride, tap_stride;
     int taps, width;
     float *acc; /* [C][ACC_STRIDE] */
@@ -113,12 +113,10 @@ SPECIAL void dense_tile(const tile *t, pl_type type, const int P, const int C)
 
 /* ------------------------------------------------------------------ Q8_0 in float32 */
 
-/* Quants of four k and 16 rows: those of k = j as floats. A byte under the exponent of 2^23 is that number, exactly. */
+/* Quants of four k and 16 rows: those of k = j as floats. */
 INLINE vf quants_of(const uint8_t *q, int j, int v)
 {
-    const vi bytes = vi_load(q + v * LANES * 4), exponent = vi_set1(0x4B000000), low = vi_set1(0xFF);
-    vi value = j == 0 ? bytes : j == 1 ? vi_shift_right(bytes, 8) : j == 2 ? vi_shift_right(bytes, 16) : vi_shift_right(bytes, 24);
-    return vf_sub(vf_cast(vi_and_or(value, low, exponent)), vf_set1(8388608.0f + 128.0f));
+    return byte_of(vi_load(q + v * LANES * 4), j, 128.0f);
 }
 
 /* One block of 32 into block sums: quants in place, or unpacked to float32. */
@@ -179,14 +177,64 @@ SPECIAL void q8_tile(const tile *t, const bool unpacked, const int P, const int 
     }
 }
 
+/* ------------------------------------------------------------------ few bits in float32 */
+
+/* Four columns of the inner dimension. */
+INLINE void few_step(const tile *t, pl_type type, const uint8_t *w, int block, int four, vf sums[][COLUMNS], const float *const *x, int64_t k,
+                     const int P, const int C)
+{
+    size_t super = (size_t)((t->first + block) / PL_Q_SUPER) * (size_t)pl_form_of(type).super;
+    vf factor[PL_TILE_PANELS * PV], low[PL_TILE_PANELS * PV], weights[PL_TILE_PANELS * PV];
+    s_bytes bytes[PL_TILE_PANELS];
+    UNROLL(16)
+    for (int i = 0; i < P * PV; i++) {
+        block_scales s = {t->scales + (size_t)(i / PV) * t->scale_stride + (size_t)block * PL_Q_SCALES,
+                          t->super + (size_t)(i / PV) * t->scale_stride + super};
+        factor[i] = few_factor(type, s, four / 4, i % PV);
+        low[i] = few_has_low(type) ? few_low(s, i % PV) : vf_set1(0.0f);
+    }
+    UNROLL(4)
+    for (int p = 0; p < P; p++)
+        bytes[p] = few_bits(type, w + (size_t)p * t->w_stride, four);
+    UNROLL(4)
+    for (int j = 0; j < 4; j++) {
+        UNROLL(16)
+        for (int i = 0; i < P * PV; i++)
+            weights[i] = few_value(type, bytes[i / PV], j, i % PV, factor[i], low[i]);
+        step(sums, weights, x, k + four * 4 + j, P, C);
+    }
+}
+
+SPECIAL void few_tile(const tile *t, pl_type type, const int P, const int C)
+{
+    vf sums[PL_TILE_PANELS * PV][COLUMNS];
+    const uint8_t *w = t->w;
+    int block = 0;
+    load_acc(t->acc, sums, P, C);
+    for (int tap = 0; tap < t->taps; tap++) {
+        const float *x[COLUMNS];
+        UNROLL(6)
+        for (int c = 0; c < C; c++)
+            x[c] = t->x + c * t->x_stride + tap * t->tap_stride;
+        for (int64_t k = 0; k < t->width; k += BLOCK, block++, w += pl_form_of(type).quants)
+            UNROLL(8)
+        for (int four = 0; four < BLOCK / 4; four++)
+            few_step(t, type, w, block, four, sums, x, k, P, C);
+    }
+    store_acc(t->acc, sums, P, C);
+}
+
 /* ------------------------------------------------------------------ tables of tiles */
 
+/* Most panels of a tile. Weights of few bits need registers for their scales, too. */
+enum { dense_tile_panels = PL_TILE_PANELS, q8_tile_panels = PL_TILE_PANELS, few_tile_panels = 4 / PV };
+
 /* A tile exists where its sums fit the registers; the others are never asked for. */
-#define TILE(name, body, arg, P, C)             \
-    static void name##_##P##x##C(const tile *t) \
-    {                                           \
-        if (P * PV * C <= ACC_MAX)              \
-            body(t, arg, P, C);                 \
+#define TILE(name, body, arg, P, C)                      \
+    static void name##_##P##x##C(const tile *t)          \
+    {                                                    \
+        if (P * PV * C <= ACC_MAX && P <= body##_panels) \
+            body(t, arg, P, C);                          \
     }
 #define TILE_ROW(name, body, arg, P) \
     TILE(name, body, arg, P, 1)      \
@@ -211,6 +259,10 @@ TILES(tiles_f16, dense_tile, PL_F16)
 TILES(tiles_bf16, dense_tile, PL_BF16)
 TILES(tiles_q8, q8_tile, false)
 TILES(tiles_q8_unpacked, q8_tile, true)
+TILES(tiles_q4_0, few_tile, PL_Q4_0)
+TILES(tiles_q4_k, few_tile, PL_Q4_K)
+TILES(tiles_q5_k, few_tile, PL_Q5_K)
+TILES(tiles_q6_k, few_tile, PL_Q6_K)
 
 /* ------------------------------------------------------------------ unpacking */
 
@@ -253,6 +305,8 @@ static void unpack(const pl_matrix *m, int first, int count, int k0, int depth, 
         const uint8_t *panel = m->data + (size_t)(first + p) * m->panel_bytes;
         if (m->type == PL_Q8_0)
             unpack_quants(panel + (size_t)k0 * PL_PANEL, depth, out);
+        else if (pl_type_takes_int8(m->type))
+            unpack_few(m, panel, k0, depth, out);
         else if (pl_type_is_packed(m->type))
             unpack_dense(m->type, panel + (size_t)k0 * PL_PANEL * 2, depth, out);
         else
@@ -268,6 +322,10 @@ static const tile_function (*tiles_of(pl_type type, bool unpacked))[COLUMNS]
     case PL_F16: return unpacked ? tiles_f32 : tiles_f16;
     case PL_BF16: return unpacked ? tiles_f32 : tiles_bf16;
     case PL_Q8_0: return unpacked ? tiles_q8_unpacked : tiles_q8;
+    case PL_Q4_0: return unpacked ? tiles_f32 : tiles_q4_0;
+    case PL_Q4_K: return unpacked ? tiles_f32 : tiles_q4_k;
+    case PL_Q5_K: return unpacked ? tiles_f32 : tiles_q5_k;
+    case PL_Q6_K: return unpacked ? tiles_f32 : tiles_q6_k;
     default: return tiles_f32;
     }
 }
@@ -287,11 +345,11 @@ typedef struct ahead {
     size_t stride, bytes;
 } ahead;
 
-static void prefetch_part(const job *j, ahead a, int column)
+static void prefetch_part(const job *j, ahead a, int column, int count)
 {
     size_t lines = a.bytes / 64, columns = (size_t)j->columns;
     for (int p = 0; p < j->panels; p++)
-        for (size_t i = lines * (size_t)column / columns; i < lines * (size_t)(column + j->step) / columns; i++)
+        for (size_t i = lines * (size_t)column / columns; i < lines * (size_t)(column + count) / columns; i++)
             __builtin_prefetch((const void *)((uintptr_t)a.w + (size_t)p * a.stride + i * 64), 0, 2);
 }
 
@@ -314,7 +372,7 @@ static void sweep(const job *j, tile t, const tile_function *row, ahead next)
     for (int c = 0; c < j->columns; c += j->step) {
         int n = j->columns - c < j->step ? j->columns - c : j->step;
         if (next.bytes)
-            prefetch_part(j, next, c);
+            prefetch_part(j, next, c, n);
         row[n - 1](&t);
         t.x += n * t.x_stride;
         t.acc += n * ACC_STRIDE;
@@ -335,7 +393,8 @@ static void sweep_taps(const job *j, tile t, int k0, int depth, size_t column_by
         k += t.taps * t.width;
         t.w += (size_t)(t.taps * t.width) * column_bytes;
         if (t.scales)
-            t.scales += (size_t)(t.taps * t.width / BLOCK) * PL_PANEL * 2;
+            t.scales += (size_t)(t.taps * t.width / BLOCK) * PL_Q_SCALES;
+        t.first += t.taps * t.width / BLOCK;
     }
 }
 
@@ -355,14 +414,18 @@ static void multiply(const job *j)
     int depth = packed && j->columns <= COLUMNS ? m->cols : chunk_depth(g);
     const tile_function *row = tiles_of(m->type, !in_place)[j->panels / 2];
     const uint8_t *panel = m->data + (size_t)j->panel * m->panel_bytes;
-    size_t in_place_bytes = m->type == PL_F32 ? PL_PANEL * 4 : m->type == PL_Q8_0 ? PL_PANEL : PL_PANEL * 2;
+    bool quantised = pl_type_takes_int8(m->type);
+    size_t in_place_bytes = quantised ? (size_t)(pl_form_of(m->type).quants / BLOCK) : PL_PANEL * (m->type == PL_F32 ? 4 : 2);
     tile t = {.x_stride = g->x_stride, .tap_stride = g->tap_stride, .scale_stride = m->panel_bytes, .acc = j->acc};
     for (int k0 = 0; k0 < m->cols; k0 += depth) {
         int n = m->cols - k0 < depth ? m->cols - k0 : depth;
         t.w = in_place ? panel + (size_t)k0 * in_place_bytes : (const uint8_t *)j->weights;
         t.w_stride = in_place ? m->panel_bytes : (size_t)n * PL_PANEL * sizeof(float);
-        if (m->type == PL_Q8_0)
-            t.scales = panel + (size_t)m->cols * PL_PANEL + (size_t)(k0 / BLOCK) * PL_PANEL * 2;
+        if (quantised) {
+            t.scales = pl_panel_scales(m, panel, k0 / BLOCK);
+            t.super = pl_panel_super(m, panel, 0);
+            t.first = k0 / BLOCK;
+        }
         if (!in_place)
             unpack(m, j->panel, j->panels, k0, n, j->weights);
         ahead next = {0};

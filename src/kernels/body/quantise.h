@@ -2,11 +2,18 @@
 
 enum { VECTORS = BLOCK / LANES }; /* of a block */
 
+static void put_sums(const pl_q8_rows *out, int64_t at, int32_t first, int32_t second)
+{
+    out->sum[at] = (first + second) * 128;
+    if (out->half)
+        out->half[at] = first;
+}
+
 /* The values of a block to block `at` of the rows. */
 INLINE void quantize_values(const vf *x, const pl_q8_rows *out, int64_t at)
 {
     int8_t *q = out->q + at * BLOCK;
-    vi largest = vi_set1(0), total = vi_set1(0);
+    vi largest = vi_set1(0), totals[2] = {vi_set1(0), vi_set1(0)}; /* of the halves */
     float inverse;
     UNROLL(8)
     for (int v = 0; v < VECTORS; v++)
@@ -14,16 +21,16 @@ INLINE void quantize_values(const vf *x, const pl_q8_rows *out, int64_t at)
     out->scale[at] = block_scale(vi_reduce_max(largest), &inverse);
     if (!(inverse > 0.0f)) {
         memset(q, 0, BLOCK);
-        out->sum[at] = 0;
+        put_sums(out, at, 0, 0);
         return;
     }
     UNROLL(8)
     for (int v = 0; v < VECTORS; v++) {
         vi rounded = vi_of_float(vf_mul(x[v], vf_set1(inverse)));
-        total = vi_add(total, rounded);
+        totals[v / (VECTORS / 2)] = vi_add(totals[v / (VECTORS / 2)], rounded);
         vi_store_i8(q + v * LANES, rounded);
     }
-    out->sum[at] = vi_reduce_add(total) * 128;
+    put_sums(out, at, vi_reduce_add(totals[0]), vi_reduce_add(totals[1]));
 }
 
 static void quantize_rows(const float *x, int64_t stride, int width, int first, int last, const pl_q8_rows *out)

@@ -2,12 +2,19 @@
  * function compiled for a stronger processor can be picked by the linker for a weaker one. */
 #include "kernels/levels.h"
 #include "base/status.h"
+#include "kernels/panels.h"
 #include "kernels/body/blocks.h"
 #include "kernels/body/scale.h"
 
 #include <math.h>
 
+enum {
+    BLOCK = PL_Q_BLOCK,
+    PV = PL_PANEL / LANES /* vectors of a panel */
+};
+
 #include "kernels/body/math.h"
+#include "kernels/body/few_bits.h"
 #include "kernels/body/gemm.h"
 #include "kernels/body/gemm_int8.h"
 #include "kernels/body/quantise.h"
@@ -34,4 +41,5 @@ const pl_kernels LEVEL_TABLE = {
     .depthwise = depthwise,
     .dot_rows = dot_rows,
     .add_row = add_row,
+    .encode = encode,
 };

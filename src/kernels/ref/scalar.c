@@ -1,5 +1,6 @@
 /* The truth that the faster levels are checked against: plain loops, the C library's functions, one rounding an operation. */
 #include "kernels/levels.h"
+#include "kernels/panels.h"
 #include "kernels/body/scale.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@ enum { BLOCK = 32, UNPACK = 256 };
 
 /* ------------------------------------------------------------------ matrix products */
 
-/* 16 weights of packed column k as float32; not for Q8_0. */
+/* 16 weights of packed column k as float32; not for quantised types. */
 static void load_weights(const pl_matrix *m, const uint8_t *panel, int k, float *w)
 {
     size_t bytes = pl_row_bytes(m->type, PL_PANEL);
@@ -19,19 +20,6 @@ static void load_weights(const pl_matrix *m, const uint8_t *panel, int k, float 
 static const uint8_t *panel_of(const pl_matrix *m, int panel)
 {
     return m->data + (size_t)panel * m->panel_bytes;
-}
-
-static float q8_scale(const pl_matrix *m, const uint8_t *panel, int b, int r)
-{
-    uint16_t half;
-    memcpy(&half, panel + (size_t)(m->cols / BLOCK) * BLOCK * PL_PANEL + ((size_t)b * PL_PANEL + (size_t)r) * sizeof half, sizeof half);
-    return pl_half_to_float(half);
-}
-
-/* Quant (r, k) of block b. */
-static int q8_quant(const uint8_t *panel, int b, int k, int r)
-{
-    return panel[(size_t)b * BLOCK * PL_PANEL + (size_t)(k / 4 * 64 + r * 4 + k % 4)] - 128;
 }
 
 /* Input k of column c. */
@@ -51,15 +39,26 @@ static void column_packed(const pl_gemm *g, const uint8_t *panel, int c, float *
     }
 }
 
-static void column_q8_0(const pl_gemm *g, const uint8_t *panel, int c, float *sum)
+static void column_quantised(const pl_gemm *g, const uint8_t *panel, int c, float *sum)
 {
     for (int b = 0; b < g->w->cols / BLOCK; b++)
         for (int r = 0; r < PL_PANEL; r++) {
-            float block = 0.0f;
+            pl_row_block w;
+            pl_read_row_block(g->w, panel, b, r, &w);
             for (int k = 0; k < BLOCK; k++)
-                block += (float)q8_quant(panel, b, k, r) * input(g, c, b * BLOCK + k);
-            sum[r] += q8_scale(g->w, panel, b, r) * block;
+                sum[r] += (w.scale[k / 16] * (float)w.quants[k] - w.low) * input(g, c, b * BLOCK + k);
         }
+}
+
+/* Sums of products of a block are whole numbers, and so are those of its halves times their parts of the scale: below 2^24, exact in float32. */
+static float int8_block(const pl_row_block *w, const int8_t *x, float x_scale)
+{
+    int32_t dot[2] = {0}, total = 0;
+    for (int k = 0; k < BLOCK; k++) {
+        dot[k / 16] += w->quants[k] * x[k];
+        total += x[k];
+    }
+    return w->d * x_scale * (float)(w->part[0] * dot[0] + w->part[1] * dot[1]) - w->low * (x_scale * (float)total);
 }
 
 static void column_int8(const pl_gemm *g, const uint8_t *panel, int c, float *sum)
@@ -67,12 +66,10 @@ static void column_int8(const pl_gemm *g, const uint8_t *panel, int c, float *su
     int blocks_a_tap = g->width / BLOCK;
     for (int b = 0; b < g->w->cols / BLOCK; b++) {
         int64_t at = (c + (int64_t)(b / blocks_a_tap) * g->tap_rows) * blocks_a_tap + b % blocks_a_tap;
-        const int8_t *x = g->q8->q + at * BLOCK;
         for (int r = 0; r < PL_PANEL; r++) {
-            int32_t dot = 0;
-            for (int k = 0; k < BLOCK; k++)
-                dot += q8_quant(panel, b, k, r) * x[k];
-            sum[r] += q8_scale(g->w, panel, b, r) * g->q8->scale[at] * (float)dot;
+            pl_row_block w;
+            pl_read_row_block(g->w, panel, b, r, &w);
+            sum[r] += int8_block(&w, g->q8->q + at * BLOCK, g->q8->scale[at]);
         }
     }
 }
@@ -110,12 +107,12 @@ static void gemm(const pl_gemm *g, int first, int last, int c0, int c1, void *sc
             float sum[PL_PANEL] = {0};
             if (!pl_type_is_packed(g->w->type))
                 column_blocks(g, panel, rows, c, sum);
-            else if (g->w->type != PL_Q8_0)
+            else if (!pl_type_takes_int8(g->w->type))
                 column_packed(g, panel, c, sum);
             else if (g->q8)
                 column_int8(g, panel, c, sum);
             else
-                column_q8_0(g, panel, c, sum);
+                column_quantised(g, panel, c, sum);
             finish(g, first_row, rows, c, sum);
         }
     }
@@ -135,16 +132,16 @@ static int32_t largest_magnitude(const float *x)
     return largest;
 }
 
-static void quantize_block(const float *x, int8_t *q, float *scale, int32_t *sum)
+/* sums: of the halves */
+static void quantize_block(const float *x, int8_t *q, float *scale, int32_t *sums)
 {
     float inverse;
     *scale = block_scale(largest_magnitude(x), &inverse);
-    int32_t total = 0;
+    sums[0] = sums[1] = 0;
     for (int i = 0; i < BLOCK; i++) {
         q[i] = inverse > 0.0f ? (int8_t)lrintf(x[i] * inverse) : 0;
-        total += q[i];
+        sums[i / 16] += q[i];
     }
-    *sum = total * 128;
 }
 
 static void quantize_rows(const float *x, int64_t stride, int width, int first, int last, const pl_q8_rows *out)
@@ -153,7 +150,11 @@ static void quantize_rows(const float *x, int64_t stride, int width, int first, 
     for (int r = first; r < last; r++)
         for (int b = 0; b < blocks; b++) {
             int64_t at = (int64_t)r * blocks + b;
-            quantize_block(x + r * stride + b * BLOCK, out->q + at * BLOCK, out->scale + at, out->sum + at);
+            int32_t sums[2];
+            quantize_block(x + r * stride + b * BLOCK, out->q + at * BLOCK, out->scale + at, sums);
+            out->sum[at] = (sums[0] + sums[1]) * 128;
+            if (out->half)
+                out->half[at] = sums[0];
         }
 }
 
@@ -343,6 +344,11 @@ static void add_row(pl_type type, const void *row, int width, float *y)
     }
 }
 
+static void encode(pl_type type, const float *x, int n, void *out)
+{
+    pl_quantize(type, x, n, out);
+}
+
 const pl_kernels pl_kernels_scalar = {
     .level = PARLEY_CPU_SCALAR,
     .int8 = true,
@@ -363,4 +369,5 @@ const pl_kernels pl_kernels_scalar = {
     .depthwise = depthwise,
     .dot_rows = dot_rows,
     .add_row = add_row,
+    .encode = encode,
 };

@@ -92,6 +92,10 @@ INLINE vf vf_round(vf a)
 {
     return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+INLINE void vf_store_f16(uint8_t *p, vf a) /* nearest even */
+{
+    _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT));
+}
 INLINE float vf_reduce_add(vf a)
 {
     __m128 b = _mm_add_ps(_mm256_castps256_ps128(a), _mm256_extractf128_ps(a, 1));
@@ -246,6 +250,61 @@ INLINE vf q_rows(q_acc acc, int v)
 {
     __m256i sums = _mm256_hadd_epi32(acc.part[2 * v], acc.part[2 * v + 1]); /* rows 0 1 4 5 2 3 6 7 */
     return _mm256_cvtepi32_ps(_mm256_permute4x64_epi64(sums, 0xD8));
+}
+
+/* Weights of few bits, 64 bytes: four of each of 16 rows. Shifts move 16-bit words: the bits that cross into a byte are for the caller to mask. */
+#define S_PANELS  1
+#define S_COLUMNS 4
+#define S_ALONE   4
+
+typedef struct s_bytes {
+    __m256i part[2];
+} s_bytes;
+INLINE s_bytes s_load(const uint8_t *p)
+{
+    return (s_bytes){{vi_load(p), vi_load(p + 32)}};
+}
+/* Rows v * LANES .., a word each. */
+INLINE vi s_words(s_bytes a, int v)
+{
+    return a.part[v];
+}
+INLINE s_bytes s_and(s_bytes a, uint8_t mask)
+{
+    const vi m = _mm256_set1_epi8((char)mask);
+    return (s_bytes){{vi_and(a.part[0], m), vi_and(a.part[1], m)}};
+}
+/* (a & mask) | b */
+INLINE s_bytes s_and_or(s_bytes a, uint8_t mask, s_bytes b)
+{
+    a = s_and(a, mask);
+    return (s_bytes){{_mm256_or_si256(a.part[0], b.part[0]), _mm256_or_si256(a.part[1], b.part[1])}};
+}
+#define S_RIGHT(a, n) ((s_bytes){{_mm256_srli_epi16((a).part[0], n), _mm256_srli_epi16((a).part[1], n)}})
+#define S_LEFT(a, n)  ((s_bytes){{_mm256_slli_epi16((a).part[0], n), _mm256_slli_epi16((a).part[1], n)}})
+
+typedef s_bytes s_acc; /* sums of 8 rows in each part */
+typedef __m256i s_in;
+INLINE s_acc s_start(int32_t sum)
+{
+    return (s_acc){{vi_set1(sum), vi_set1(sum)}};
+}
+INLINE s_in s_input(const int8_t *x)
+{
+    int32_t four;
+    memcpy(&four, x, sizeof four);
+    return _mm256_set1_epi32(four);
+}
+/* Weights of at most 63: sums of two products stay within 16 bits. */
+INLINE s_acc s_dot(s_acc acc, s_bytes w, s_in x)
+{
+    const vi ones = _mm256_set1_epi16(1);
+    return (s_acc){{vi_add(acc.part[0], _mm256_madd_epi16(_mm256_maddubs_epi16(w.part[0], x), ones)),
+                    vi_add(acc.part[1], _mm256_madd_epi16(_mm256_maddubs_epi16(w.part[1], x), ones))}};
+}
+INLINE vf s_rows(s_acc acc, int v)
+{
+    return vf_of_int(acc.part[v]);
 }
 
 #define LEVEL_TABLE pl_kernels_avx2

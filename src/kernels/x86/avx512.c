@@ -4,6 +4,9 @@
 #define Q_PANELS  2
 #define Q_COLUMNS 4
 #define Q_ALONE   4 /* panels for one column */
+#define S_PANELS  4 /* the same for weights of few bits */
+#define S_COLUMNS 4
+#define S_ALONE   4
 
 typedef struct q_acc { /* rows 0-7 and 8-15, two partial sums each */
     __m512i low, high;
@@ -34,6 +37,12 @@ INLINE vf q_rows(q_acc acc, int v)
     const __m512i odd = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
     return _mm512_cvtepi32_ps(
         _mm512_add_epi32(_mm512_permutex2var_epi32(acc.low, even, acc.high), _mm512_permutex2var_epi32(acc.low, odd, acc.high)));
+}
+
+/* Weights of at most 63: sums of two products stay within 16 bits. */
+INLINE s_acc s_dot(s_acc acc, s_bytes w, s_in x)
+{
+    return _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_maddubs_epi16(w, x), _mm512_set1_epi16(1)));
 }
 
 #define LEVEL_TABLE pl_kernels_avx512

@@ -91,6 +91,10 @@ INLINE vf vf_round(vf a)
 {
     return _mm512_roundscale_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
+INLINE void vf_store_f16(uint8_t *p, vf a) /* nearest even */
+{
+    _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+}
 #pragma GCC diagnostic pop
 INLINE float vf_reduce_add(vf a)
 {
@@ -200,4 +204,46 @@ INLINE void vf_transpose_4(const float *rows, int stride, float *out)
     vf_store(out + 16, _mm512_unpackhi_ps(ac, bd));
     vf_store(out + 32, _mm512_unpacklo_ps(ac2, bd2));
     vf_store(out + 48, _mm512_unpackhi_ps(ac2, bd2));
+}
+
+/* 64 bytes: four weights of each of 16 rows. Shifts move 16-bit words: the bits that cross into a byte are for the caller to mask. */
+typedef __m512i s_bytes;
+INLINE s_bytes s_load(const uint8_t *p)
+{
+    return _mm512_loadu_si512(p);
+}
+/* Rows v * LANES .., a word each. */
+INLINE vi s_words(s_bytes a, int v)
+{
+    (void)v;
+    return a;
+}
+INLINE s_bytes s_and(s_bytes a, uint8_t mask)
+{
+    return _mm512_and_si512(a, _mm512_set1_epi8((char)mask));
+}
+/* (a & mask) | b */
+INLINE s_bytes s_and_or(s_bytes a, uint8_t mask, s_bytes b)
+{
+    return _mm512_ternarylogic_epi32(a, _mm512_set1_epi8((char)mask), b, 0xEA);
+}
+#define S_RIGHT(a, n) _mm512_srli_epi16(a, n)
+#define S_LEFT(a, n)  _mm512_slli_epi16(a, n)
+
+typedef __m512i s_acc; /* sums of 16 rows */
+typedef __m512i s_in;  /* four activations, the same for every row */
+INLINE s_acc s_start(int32_t sum)
+{
+    return _mm512_set1_epi32(sum);
+}
+INLINE s_in s_input(const int8_t *x)
+{
+    int32_t four;
+    memcpy(&four, x, sizeof four);
+    return _mm512_set1_epi32(four);
+}
+INLINE vf s_rows(s_acc acc, int v)
+{
+    (void)v;
+    return _mm512_cvtepi32_ps(acc);
 }

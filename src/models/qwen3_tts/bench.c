@@ -1,5 +1,6 @@
 /* Times the stages of an open model: prefill, talker step, predictor frame, codec, and a whole run. Inputs are made up; weights are the model's. */
 #include "base/clock.h"
+#include "models/bench_limits.h"
 #include "models/qwen3_tts/session.h"
 
 #include <inttypes.h>
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_RUNS = 1000, STEPS = 8, CODEC_FRAMES = 8 };
+enum { MOST_RUNS = 1000, STEPS = 8, CODEC_FRAMES = 8, BATCH = 8 /* sequences */ };
 
 typedef struct bench {
     const tts_model *m;
@@ -17,7 +18,9 @@ typedef struct bench {
     void *context;
     pl_arena arena;
     pl_compute compute;
-    pl_kv talker, predictor;
+    pl_bench_limits limits;
+    pl_kv talker[BATCH], predictor[BATCH];
+    int sequences; /* that the run being timed steps together */
     pl_codec_state *codec;
     const pl_codec_decoder *decoder; /* of `codec` */
     float *x, *start, *out, *scores, *pcm;
@@ -57,63 +60,53 @@ static parley_status time_stage(bench *b, const char *name, const char *shape, s
                             .seconds_high = seconds[runs - 1],
                             .gigabytes = bytes * 1e-9,
                             .giga_operations = operations * 1e-9};
+    pl_bench_share(&b->limits, &row);
     b->report(b->context, &row);
     return PARLEY_OK;
 }
 
-static double matrix_bytes(const pl_matrix *w)
-{
-    return (double)pl_panels(w) * (double)w->panel_bytes;
-}
-
-static double matrix_operations(const pl_matrix *w)
-{
-    return 2.0 * w->rows * w->cols;
-}
-
-/* Adds up a figure over all matrices of a transformer. */
-static double over_layers(const pl_transformer *t, double (*figure)(const pl_matrix *w))
-{
-    double sum = 0;
-    for (int i = 0; i < t->shape.layers; i++) {
-        const pl_block *b = &t->blocks[i];
-        const pl_linear *all[] = {&b->q, &b->k, &b->v, &b->o, &b->gate, &b->up, &b->down};
-        for (size_t j = 0; j < sizeof all / sizeof all[0]; j++)
-            sum += figure(&all[j]->w);
-    }
-    return sum;
-}
-
 /* ------------------------------------------------------------------ stages */
 
+/* `rows` new positions of each of the sequences; the scores of the last of each. */
 static parley_status forward(bench *b, const pl_transformer *t, pl_kv *kv, int rows, const pl_linear *head, parley_error *error)
 {
-    pl_tokens tokens = {kv, rows};
-    int last = rows - 1;
-    memcpy(b->x, b->start, (size_t)rows * (size_t)t->shape.width * sizeof *b->x);
-    pl_forward f = {.x = b->x, .sequences = &tokens, .n_sequences = 1, .rows = &last, .n_rows = 1, .out = b->out};
+    pl_tokens tokens[BATCH];
+    int last[BATCH], n = b->sequences;
+    for (int s = 0; s < n; s++) {
+        tokens[s] = (pl_tokens){kv + s, rows};
+        last[s] = (s + 1) * rows - 1;
+    }
+    memcpy(b->x, b->start, (size_t)(n * rows) * (size_t)t->shape.width * sizeof *b->x);
+    pl_forward f = {.x = b->x, .sequences = tokens, .n_sequences = n, .rows = last, .n_rows = n, .out = b->out};
     return pl_decoder_forward(&b->compute, t, &f, head, b->scores, error);
+}
+
+static void cut(pl_kv *kv, int64_t length)
+{
+    for (int s = 0; s < BATCH; s++)
+        if (kv[s].length > length)
+            pl_kv_truncate(&kv[s], length);
 }
 
 static parley_status prefill(bench *b, parley_error *error)
 {
-    pl_kv_truncate(&b->talker, 0);
-    return forward(b, &b->m->network.talker, &b->talker, b->o->prompt, &b->m->network.codec_head, error);
+    cut(b->talker, 0);
+    return forward(b, &b->m->network.talker, b->talker, b->o->prompt, &b->m->network.codec_head, error);
 }
 
 static parley_status steps(bench *b, parley_error *error)
 {
-    pl_kv_truncate(&b->talker, b->o->prompt);
+    cut(b->talker, b->o->prompt);
     for (int i = 0; i < STEPS; i++)
-        PL_TRY(forward(b, &b->m->network.talker, &b->talker, 1, &b->m->network.codec_head, error));
+        PL_TRY(forward(b, &b->m->network.talker, b->talker, 1, &b->m->network.codec_head, error));
     return PARLEY_OK;
 }
 
 static parley_status predictor_frame(bench *b, parley_error *error)
 {
-    pl_kv_truncate(&b->predictor, 0);
+    cut(b->predictor, 0);
     for (int g = 1; g < b->m->config.groups; g++)
-        PL_TRY(forward(b, &b->m->network.predictor, &b->predictor, g == 1 ? 2 : 1, &b->m->network.predictor_heads[g - 1], error));
+        PL_TRY(forward(b, &b->m->network.predictor, b->predictor, g == 1 ? 2 : 1, &b->m->network.predictor_heads[g - 1], error));
     return PARLEY_OK;
 }
 
@@ -155,17 +148,20 @@ static parley_status allocate(bench *b, parley_error *error)
 {
     const tts_config *c = &b->m->config;
     const parley_allocator *allocator = &b->m->env.allocator;
-    int64_t width = c->talker.width > c->predictor.width ? c->talker.width : c->predictor.width, rows = b->o->prompt > 2 ? b->o->prompt : 2;
+    int64_t width = c->talker.width > c->predictor.width ? c->talker.width : c->predictor.width,
+            rows = b->o->prompt > 2 * BATCH ? b->o->prompt : 2 * BATCH;
     pl_arena_init(&b->arena, allocator, 1 << 16);
     PL_TRY(pl_compute_open(allocator, b->m->env.kernels, b->m->env.pool, b->o->int8_activations, &b->compute, error));
-    pl_transformer_kv(&b->m->network.talker, allocator, PL_F16, c->context_length, &b->talker);
-    pl_transformer_kv(&b->m->network.predictor, allocator, PL_F32, c->groups, &b->predictor);
+    for (int s = 0; s < BATCH; s++) {
+        pl_transformer_kv(&b->m->network.talker, allocator, PL_F16, c->context_length, &b->talker[s]);
+        pl_transformer_kv(&b->m->network.predictor, allocator, PL_F32, c->groups, &b->predictor[s]);
+    }
     b->decoder = b->m->network.codec;
     PL_TRY(pl_codec_state_open(allocator, b->decoder, &b->codec, error));
     b->x = PL_NEW_ARRAY(&b->arena, float, rows *width);
     b->start = PL_NEW_ARRAY(&b->arena, float, rows *width);
-    b->out = PL_NEW_ARRAY(&b->arena, float, width);
-    b->scores = PL_NEW_ARRAY(&b->arena, float, c->codec_vocabulary);
+    b->out = PL_NEW_ARRAY(&b->arena, float, BATCH *width);
+    b->scores = PL_NEW_ARRAY(&b->arena, float, BATCH *(c->codec_vocabulary > c->codebook_size ? c->codec_vocabulary : c->codebook_size));
     b->pcm = PL_NEW_ARRAY(&b->arena, float, (int64_t)CODEC_FRAMES * b->m->info.samples_per_frame);
     b->codes = PL_NEW_ARRAY(&b->arena, int32_t, (int64_t)(b->o->frames > CODEC_FRAMES ? b->o->frames : CODEC_FRAMES) * c->groups);
     if (!b->x || !b->start || !b->out || !b->scores || !b->pcm || !b->codes)
@@ -180,22 +176,38 @@ static parley_status allocate(bench *b, parley_error *error)
 static void release(bench *b)
 {
     pl_codec_state_close(b->codec);
-    pl_kv_free(&b->talker);
-    pl_kv_free(&b->predictor);
+    for (int s = 0; s < BATCH; s++) {
+        pl_kv_free(&b->talker[s]);
+        pl_kv_free(&b->predictor[s]);
+    }
     pl_compute_close(&b->compute);
     pl_arena_free(&b->arena);
+}
+
+static void report_limits(bench *b)
+{
+    pl_bench_report_limits(&b->limits, &b->compute, b->report, b->context);
 }
 
 static parley_status bench_talker(bench *b, parley_error *error)
 {
     const tts_network *n = &b->m->network;
     char shape[64];
-    double bytes = over_layers(&n->talker, matrix_bytes) + matrix_bytes(&n->codec_head.w), operations = over_layers(&n->talker, matrix_operations);
+    double head = pl_linear_operations(&n->codec_head), layers = pl_transformer_operations(&n->talker);
+    double bytes = pl_transformer_bytes(&n->talker) + pl_linear_bytes(&n->codec_head);
     pl_type type = n->talker.blocks[0].q.w.type;
+    PL_TRY(pl_bench_measure_limits(&b->limits, &b->compute, bytes, type, error));
+    report_limits(b);
+    b->sequences = 1;
     snprintf(shape, sizeof shape, "%d layers of %d, %" PRId32 " positions", n->talker.shape.layers, n->talker.shape.width, b->o->prompt);
-    PL_TRY(time_stage(b, "talker prefill", shape, prefill, 1, bytes, operations * b->o->prompt, type, error));
+    PL_TRY(time_stage(b, "talker prefill", shape, prefill, 1, bytes, layers * b->o->prompt + head, type, error));
     snprintf(shape, sizeof shape, "%d layers of %d, 1 position", n->talker.shape.layers, n->talker.shape.width);
-    return time_stage(b, "talker step", shape, steps, STEPS, bytes, operations + matrix_operations(&n->codec_head.w), type, error);
+    PL_TRY(time_stage(b, "talker step", shape, steps, STEPS, bytes, layers + head, type, error));
+    b->sequences = BATCH;
+    for (int s = 1; s < BATCH; s++)
+        PL_TRY(pl_kv_copy_prefix(&b->talker[s], &b->talker[0], b->o->prompt, error));
+    snprintf(shape, sizeof shape, "%d layers of %d, %d sequences", n->talker.shape.layers, n->talker.shape.width, BATCH);
+    return time_stage(b, "talker step", shape, steps, STEPS, bytes, (layers + head) * BATCH, type, error);
 }
 
 static parley_status bench_predictor(bench *b, parley_error *error)
@@ -203,11 +215,19 @@ static parley_status bench_predictor(bench *b, parley_error *error)
     const tts_network *n = &b->m->network;
     char shape[64];
     int passes = b->m->config.groups - 1;
-    double head_bytes = matrix_bytes(&n->predictor_heads[0].w), head_operations = matrix_operations(&n->predictor_heads[0].w);
-    snprintf(shape, sizeof shape, "%d layers of %d, %d passes", n->predictor.shape.layers, n->predictor.shape.width, passes);
-    return time_stage(b, "predictor frame", shape, predictor_frame, 1, passes * (over_layers(&n->predictor, matrix_bytes) + head_bytes),
-                      (passes + 1) * over_layers(&n->predictor, matrix_operations) + passes * head_operations, n->predictor.blocks[0].q.w.type,
-                      error);
+    pl_type type = n->predictor.blocks[0].q.w.type;
+    double head_bytes = pl_linear_bytes(&n->predictor_heads[0]), head = pl_linear_operations(&n->predictor_heads[0]);
+    double layer_bytes = pl_transformer_bytes(&n->predictor), operations = (passes + 1) * pl_transformer_operations(&n->predictor) + passes * head;
+    PL_TRY(pl_bench_measure_limits(&b->limits, &b->compute, layer_bytes + passes * head_bytes, type, error)); /* what it walks again and again */
+    report_limits(b);
+    for (b->sequences = 1; b->sequences <= BATCH; b->sequences += BATCH - 1) {
+        snprintf(shape, sizeof shape, "%d layers of %d, %d passes, %d sequence%s", n->predictor.shape.layers, n->predictor.shape.width, passes,
+                 b->sequences, b->sequences > 1 ? "s" : "");
+        PL_TRY(
+            time_stage(b, "predictor frame", shape, predictor_frame, 1, passes * (layer_bytes + head_bytes), operations * b->sequences, type, error));
+    }
+    b->sequences = 1;
+    return PARLEY_OK;
 }
 
 static parley_status bench_codec(bench *b, int frames, parley_error *error)
@@ -325,7 +345,8 @@ static void report_share(bench *b, const char *name, const char *shape, double s
                             .threads = pl_pool_threads(b->compute.pool),
                             .seconds = seconds,
                             .seconds_low = seconds,
-                            .seconds_high = seconds};
+                            .seconds_high = seconds,
+                            .limit = ""};
     b->report(b->context, &row);
 }
 
