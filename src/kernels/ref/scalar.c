@@ -133,29 +133,28 @@ static int32_t largest_magnitude(const float *x)
 }
 
 /* sums: of the halves */
-static void quantize_block(const float *x, int8_t *q, float *scale, int32_t *sums)
+/* A block of values to block `at` of the rows. */
+static void quantize_block(const float *x, const pl_q8_rows *out, int64_t at)
 {
     float inverse;
-    *scale = block_scale(largest_magnitude(x), &inverse);
-    sums[0] = sums[1] = 0;
+    int32_t sums[2] = {0, 0}; /* of the halves */
+    int8_t *q = out->q + at * BLOCK;
+    out->scale[at] = block_scale(largest_magnitude(x), &inverse);
     for (int i = 0; i < BLOCK; i++) {
         q[i] = inverse > 0.0f ? (int8_t)lrintf(x[i] * inverse) : 0;
         sums[i / 16] += q[i];
     }
+    out->sum[at] = (sums[0] + sums[1]) * 128;
+    if (out->half)
+        out->half[at] = sums[0];
 }
 
 static void quantize_rows(const float *x, int64_t stride, int width, int first, int last, const pl_q8_rows *out)
 {
     int blocks = width / BLOCK;
     for (int r = first; r < last; r++)
-        for (int b = 0; b < blocks; b++) {
-            int64_t at = (int64_t)r * blocks + b;
-            int32_t sums[2];
-            quantize_block(x + r * stride + b * BLOCK, out->q + at * BLOCK, out->scale + at, sums);
-            out->sum[at] = (sums[0] + sums[1]) * 128;
-            if (out->half)
-                out->half[at] = sums[0];
-        }
+        for (int b = 0; b < blocks; b++)
+            quantize_block(x + r * stride + b * BLOCK, out, (int64_t)r * blocks + b);
 }
 
 /* ------------------------------------------------------------------ attention */
@@ -308,7 +307,7 @@ static void snake_q8(const float *x, const float *alpha, const float *inv_beta, 
         float values[BLOCK];
         int64_t c = i % blocks * BLOCK;
         snake(x + i * BLOCK, alpha + c, inv_beta + c, BLOCK, 1, values);
-        quantize_block(values, out->q + i * BLOCK, out->scale + i, out->sum + i);
+        quantize_block(values, out, i);
     }
 }
 
