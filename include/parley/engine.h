@@ -70,8 +70,8 @@ typedef struct parley_request_options {
 /* No deadline, no notice. */
 PARLEY_API void parley_request_options_init(parley_request_options *options);
 
-/* Speaks a text that is pushed and finished. `options` as for parley_tts_open(), copied with all they point to (the parley_reference but for: it must
- * stay open until the request is released; taps are called on threads of the engine). With options->live_text the request is queued by its first text
+/* Speaks a text that is pushed and finished. `options` as for parley_tts_open(), copied with all they point to but the parley_reference, which must
+ * stay open until the request is released. Taps are called on threads of the engine. With options->live_text the request is queued by its first text
  * and speaks while text comes; else it is queued by parley_request_finish_text(). `request_options` NULL: the defaults. Errors: those of
  * parley_tts_open(), STATE (draining). */
 PARLEY_API PARLEY_MUST_USE parley_status parley_engine_speak(parley_engine *engine, const parley_tts_options *options,

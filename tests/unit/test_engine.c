@@ -539,11 +539,17 @@ static void test_a_failure_stays_in_its_request(void **state)
     parley_model *model = open_model(MODEL("tts_a_custom"), NULL, 2, NULL);
     parley_engine *engine = open_engine(model, NULL);
     parley_tts_options good = voice_options(model, 3), bad = voice_options(model, 1);
+    bad.max_frames = 1000;
     parley_error error = {0};
     speech alone = speak(model, &good, texts[3]), s;
     parley_request *first = ask(engine, &good, NULL, texts[3]), *broken = NULL;
     check_ok(parley_engine_speak(engine, &bad, NULL, &broken, &error), &error);
-    check_ok(parley_request_push_text(broken, "A good beginning of it", 22, &error), &error);
+    check_ok(parley_request_push_text(broken, "A good", 6, &error), &error);
+    parley_request_progress progress;
+    do { /* until the speech has caught up with the text */
+        parley_request_progress_get(broken, &progress);
+        assert_int_not_equal(progress.state, PARLEY_REQUEST_ENDED);
+    } while (!progress.waits_for_text);
     parley_request *second = ask(engine, &good, NULL, texts[3]);
     check_ok(parley_request_push_text(broken, "\xFF\xFF\xFF\xFF\xFF", 5, &error), &error);
     assert_int_equal(hear_out(broken, &s), PARLEY_FORMAT);
