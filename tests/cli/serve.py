@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -352,6 +353,24 @@ def prompt_reaches_the_model(w):
     want("text and language", (heard.strip(), "french"), (told["text"].strip(), told["language"]))
 
 
+def other_containers(w):
+    """What libsndfile does not know goes through ffmpeg, when that is allowed; playlists never do."""
+    path = os.path.join(w.here, "a.mka")
+    made = subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", w.clip_path("chirp"), path], timeout=TIMEOUT) if shutil.which("ffmpeg") else None
+    if not made or made.returncode:
+        print("  (no ffmpeg here)")
+        return
+    with open(path, "rb") as f:
+        sound = f.read()
+    error_of(hear(w, file=sound), 400, param="file")
+    with Server(w.parley, "--allow-ffmpeg", "-m", os.path.join(w.models, "asr_a"), voices=os.path.join(w.here, "ffmpeg")) as server:
+        def told(data):
+            return server.form("/v1/audio/transcriptions", [("file", ("a.mka", data))])
+        want("text", "hello world", json.loads(told(sound)[2])["text"])
+        error_of(told(b"#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n"), 400)
+        error_of(told(b"ffconcat version 1.0\nfile '/etc/passwd'\n"), 400)
+
+
 def transcription_errors(w):
     error_of(hear(w, ("temperature", "0.3")), 400, "unsupported_temperature", "temperature")
     error_of(hear(w, ("temperature", "hot")), 400, "invalid_value", "temperature")
@@ -659,7 +678,7 @@ def options(w):
 
 CASES = [status_pages, health_checks_itself, page, wrong_requests, speech_is_that_of_say, first_sound_is_early, formats, flac_is_lossless, speech_errors,
          again_and_again, eight_voices_at_once, client_leaves, slow_client, slow_senders, transcriptions, transcription_events, prompt_reaches_the_model,
-         transcription_errors, voices, realtime_speaks, realtime_live_text, realtime_cancel, realtime_hears, realtime_protocol, keys, limits, deadline,
+         transcription_errors, other_containers, voices, realtime_speaks, realtime_live_text, realtime_cancel, realtime_hears, realtime_protocol, keys, limits, deadline,
          drains, ends_at_once, options]
 
 
