@@ -1,6 +1,6 @@
 #include "websocket.h"
 
-#include "encode.h"
+#include "base64.h"
 
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>

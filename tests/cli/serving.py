@@ -66,8 +66,10 @@ class Server:
                 self.process.wait()
                 raise Fail("the server does not end") from None
         self.process.stdout.close()
-        self.errors = self.process.stderr.read().decode("utf-8", "backslashreplace")
+        errors = self.process.stderr.read().decode("utf-8", "backslashreplace")
         self.process.stderr.close()
+        if self.process.returncode:
+            raise Fail(f"the server ended with {self.process.returncode}: {errors[-2000:]}")
 
     def alive(self):
         if self.process.poll() is not None:
