@@ -31,4 +31,8 @@ void srv_watch_hang_up(srv_watch *watch);
 /* Connections that are open. */
 size_t srv_watch_count(srv_watch *watch);
 
+/* A pipe that wakes a thread from poll(): never blocks, not inherited. */
+bool srv_pipe_open(int fds[2]);
+void srv_pipe_wake(const int fds[2]);
+
 #endif
