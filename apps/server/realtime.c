@@ -222,7 +222,7 @@ static void on_upgrade(void *context, struct MHD_Connection *connection, void *c
     s->fd = fd;
     s->upgrade = upgrade;
     s->heard = s->taken = cli_seconds();
-    srv_watch_deadline(s->watched, 0);
+    srv_watch_hand_over(s->watched);
     srv_ws_feed(&s->in, extra, extra_size);
     srv_count_in(s->server);
     pthread_mutex_lock(&s->server->lock);

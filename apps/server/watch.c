@@ -19,6 +19,7 @@ struct srv_watched {
     double deadline; /* cli_seconds(); 0: none */
     parley_request *request;
     bool gone;
+    bool handed_over;
     bool polled; /* in this round */
 };
 
@@ -178,7 +179,17 @@ void srv_watch_deadline(srv_watched *c, double seconds)
     if (!c)
         return;
     pthread_mutex_lock(&c->watch->lock);
-    c->deadline = seconds > 0 ? cli_seconds() + seconds : 0;
+    c->deadline = seconds > 0 && !c->handed_over ? cli_seconds() + seconds : 0;
+    pthread_mutex_unlock(&c->watch->lock);
+}
+
+void srv_watch_hand_over(srv_watched *c)
+{
+    if (!c)
+        return;
+    pthread_mutex_lock(&c->watch->lock);
+    c->handed_over = true;
+    c->deadline = 0;
     pthread_mutex_unlock(&c->watch->lock);
 }
 

@@ -305,6 +305,17 @@ def slow_senders(w):
             while s.recv(4096):
                 pass
             s.close()
+        with Socket(server) as s:  # a session may be idle, a half message may not
+            s.event("session.created")
+            ensure(s.silent(2.5), "an idle session is ended")
+            s.send("response.create")
+            s.error("empty_text")
+            s.socket.sendall(b"\x81\xfe\x01")
+            try:
+                s.close_code()
+                raise Fail("half a message is waited for without end")
+            except EOFError:
+                pass
         wait_for(lambda: server.metric("parley_connections") <= 1, "the connections to go")
 
 
