@@ -9,6 +9,17 @@
 
 #include <stdio.h>
 #include <time.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
+/* A thread for each connection would spread what is freed over many heaps of glibc's, none of which gives it back to the others. */
+static void share_heaps(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_ARENA_MAX, 2);
+#endif
+}
 
 /* Until a signal, or until a model cannot be opened: then there is nothing to wait for. */
 static parley_status wait_for_end(srv_server *server, parley_error *error)
@@ -25,6 +36,7 @@ static parley_status wait_for_end(srv_server *server, parley_error *error)
 static parley_status run(const serve_fields *fields, const serve_setup *setup, parley_error *error)
 {
     srv_server *server = NULL;
+    share_heaps();
     cli_signals_graceful(true);
     CLI_TRY(srv_open(&setup->options, &server, error));
     printf("listening on %s\n", srv_url(server));

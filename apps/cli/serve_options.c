@@ -1,5 +1,6 @@
 #include "serve_options.h"
 
+#include "ffmpeg.h"
 #include "voice_store.h"
 
 #include <string.h>
@@ -55,6 +56,10 @@ static const cli_option rows[] = {
     WHOLE("--rate", rate, 1, 1000000, "requests a minute from one address; default: no limit"),
     REAL("--stall", stall, 1, 3600, "seconds that a client may take to send its request or to take any of the answer; default 30"),
     REAL("--deadline", deadline, 1, 86400, "seconds until a request ends, done or not; default 3600"),
+    {.name = "--allow-ffmpeg",
+     .kind = CLI_FLAG,
+     FIELD(allow_ffmpeg),
+     .help = "uploaded sounds that the library does not know go through the ffmpeg program"},
     REAL("--drain", drain, 0, 3600, "seconds that requests may still take after SIGTERM; default 30"),
 };
 
@@ -120,7 +125,7 @@ static parley_status add_models(const serve_fields *f, serve_setup *s, parley_er
     }
     if (f->models.count)
         return PARLEY_OK;
-    CLI_TRY(cli_model_path(NULL, &s->default_model, error));
+    CLI_TRY(cli_default_model(&s->default_model, error));
     s->models[s->options.n_models++] = (srv_source){.name = "parley-tts", .path = s->default_model.data};
     return PARLEY_OK;
 }
@@ -222,7 +227,7 @@ parley_status serve_prepare(const serve_fields *f, serve_setup *s, parley_error 
                        .piece_length = f->piece_length.given ? f->piece_length.value : PIECE,
                        .host = f->host.given ? f->host.value : "127.0.0.1",
                        .port = f->port.given ? (uint16_t)f->port.value : PORT,
-                       .allow_ffmpeg = f->allow_ffmpeg.given};
+                       .decode = f->allow_ffmpeg.given ? cli_ffmpeg_read : NULL};
     if (o->piece_length > 0 && o->piece_length < 20)
         return cli_fail(error, PARLEY_ARGUMENT, "--piece-length %d: 0, or 20 and more", (int)o->piece_length);
     set_limits(f, &o->limits);

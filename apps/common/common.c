@@ -56,3 +56,19 @@ bool cli_ends_with(const char *text, const char *end)
     size_t n = strlen(text), m = strlen(end);
     return n >= m && strcasecmp(text + n - m, end) == 0;
 }
+
+size_t cli_utf8_character(const char *at, size_t left)
+{
+    const unsigned char *text = (const unsigned char *)at;
+    unsigned char c = text[0];
+    size_t n = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : (c & 0xF0) == 0xE0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
+    if (n == 0 || n > left)
+        return 0;
+    for (size_t i = 1; i < n; i++) {
+        if ((text[i] & 0xC0) != 0x80)
+            return 0;
+    }
+    if ((c == 0xE0 && text[1] < 0xA0) || (c == 0xED && text[1] >= 0xA0) || (c == 0xF0 && text[1] < 0x90) || (c == 0xF4 && text[1] >= 0x90))
+        return 0;
+    return n;
+}

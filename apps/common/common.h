@@ -31,4 +31,7 @@ double cli_seconds(void);
 /* Whether `text` ends with `end`, whatever the case of ASCII letters. */
 bool cli_ends_with(const char *text, const char *end);
 
+/* Length of the UTF-8 character at `at`, 0 when there is none (overlong forms, surrogates and values above U+10FFFF are none). `left` > 0. */
+size_t cli_utf8_character(const char *at, size_t left);
+
 #endif

@@ -3,22 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-/* Length of the UTF-8 character at `text`, 0 when there is none (overlong forms, surrogates and values above U+10FFFF are none). */
-static size_t character(const unsigned char *text, size_t left)
-{
-    unsigned char c = text[0];
-    size_t n = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : (c & 0xF0) == 0xE0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
-    if (n == 0 || n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((text[i] & 0xC0) != 0x80)
-            return 0;
-    }
-    if ((c == 0xE0 && text[1] < 0xA0) || (c == 0xED && text[1] >= 0xA0) || (c == 0xF0 && text[1] < 0x90) || (c == 0xF4 && text[1] >= 0x90))
-        return 0;
-    return n;
-}
-
 static void append_character(cli_buffer *out, const char *text, size_t length)
 {
     static const char names[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
@@ -37,7 +21,7 @@ static void append_quoted(cli_buffer *out, const char *text, size_t length)
 {
     cli_append(out, "\"", 1);
     for (size_t at = 0; at < length;) {
-        size_t n = character((const unsigned char *)text + at, length - at);
+        size_t n = cli_utf8_character(text + at, length - at);
         append_character(out, text + at, n);
         at += n ? n : 1;
     }

@@ -103,6 +103,9 @@ parley_status srv_read_sound(srv_call *call, const srv_field *file, const parley
 /* Options of an engine's request: deadline. */
 void srv_request_options(const srv_server *server, parley_request_options *options);
 
+/* Waits for a request's end, or for the client to leave, which ends it too. */
+parley_status srv_wait_end(srv_watched *watched, parley_request *request, parley_error *error);
+
 /* Calls that end later than their handler (streams, sockets) count on their own. */
 void srv_count_in(srv_server *server);
 void srv_count_out(srv_server *server);

@@ -23,7 +23,4 @@ parley_status srv_encode_end(srv_encoder *encoder, cli_buffer *out, parley_error
 /* Puts the length into the header of a whole file of these bytes, where the format has one there. */
 void srv_encode_patch(srv_format format, int32_t rate, cli_buffer *whole);
 
-/* Base64, appended. */
-void srv_base64(cli_buffer *out, const void *bytes, size_t size);
-
 #endif

@@ -298,6 +298,18 @@ void srv_request_options(const srv_server *server, parley_request_options *optio
     options->deadline_seconds = server->options->limits.request_seconds;
 }
 
+parley_status srv_wait_end(srv_watched *watched, parley_request *request, parley_error *error)
+{
+    parley_event event = {.size = sizeof event};
+    srv_watch_request(watched, request);
+    while (parley_request_next(request, 3600, &event) != PARLEY_EVENT_END)
+        continue;
+    srv_watch_request(watched, NULL);
+    if (event.status != PARLEY_OK)
+        *error = *event.error;
+    return event.status;
+}
+
 void srv_count_in(srv_server *server)
 {
     pthread_mutex_lock(&server->lock);

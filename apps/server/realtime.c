@@ -6,7 +6,6 @@
 #include "websocket.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,9 +34,7 @@ typedef struct srv_socket {
 static void notify(void *context)
 {
     srv_socket *s = context;
-    char byte = 0;
-    ssize_t written = write(s->wake[1], &byte, 1); /* full: it is woken already */
-    (void)written;
+    srv_pipe_wake(s->wake);
 }
 
 /* ------------------------------------------------------------------ bytes */
@@ -225,7 +222,7 @@ static void on_upgrade(void *context, struct MHD_Connection *connection, void *c
     s->fd = fd;
     s->upgrade = upgrade;
     s->heard = s->taken = cli_seconds();
-    srv_watch_deadline(s->watched, 0);
+    srv_watch_hand_over(s->watched);
     srv_ws_feed(&s->in, extra, extra_size);
     srv_count_in(s->server);
     pthread_mutex_lock(&s->server->lock);
@@ -248,13 +245,8 @@ static srv_socket *new_socket(srv_call *call)
         return NULL;
     *s = (srv_socket){.server = call->server, .watched = call->watched, .wake = {-1, -1}};
     srv_ws_init(&s->in, 6 * l->text_bytes > JSON_BYTES ? 6 * l->text_bytes : JSON_BYTES);
-    if (pipe(s->wake) == 0) {
-        for (int i = 0; i < 2; i++) {
-            fcntl(s->wake[i], F_SETFD, FD_CLOEXEC);
-            fcntl(s->wake[i], F_SETFL, O_NONBLOCK);
-        }
+    if (srv_pipe_open(s->wake))
         return s;
-    }
     s->wake[0] = s->wake[1] = -1;
     free_socket(s);
     return NULL;

@@ -4,6 +4,7 @@
 #ifndef SERVER_H
 #define SERVER_H
 
+#include <parley/audio.h>
 #include <parley/engine.h>
 
 #include "common.h"
@@ -46,7 +47,8 @@ typedef struct srv_options {
     uint16_t port;                         /* 0: any that is free */
     const char *api_key;                   /* NULL: none */
     const char *certificate, *private_key; /* PEM; NULL: no TLS */
-    bool allow_ffmpeg;
+    /* Decodes a sound that the library does not know from a regular file; NULL: such sounds are refused. */
+    parley_status (*decode)(const char *name, int fd, const parley_audio_options *options, parley_audio *audio, parley_error *error);
     srv_limits limits;
 } srv_options;
 

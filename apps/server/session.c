@@ -1,5 +1,6 @@
 #include "session.h"
 
+#include "base64.h"
 #include "encode.h"
 #include "json_body.h"
 #include "session_config.h"

@@ -1,10 +1,37 @@
 /* Uploaded recordings to samples. */
 #include "call.h"
 
+#include <stdio.h>
+#include <string.h>
+
+static const char name[] = "the uploaded file";
+
+/* The library says so by naming no format. */
+static bool is_unknown(parley_status status, const parley_audio *audio)
+{
+    return (status == PARLEY_FORMAT || status == PARLEY_UNSUPPORTED) && !audio->source_format[0];
+}
+
+/* By way of a file without a name. */
+static parley_status decode_elsewhere(srv_call *call, const cli_buffer *bytes, const parley_audio_options *options, parley_audio *audio)
+{
+    FILE *file = tmpfile();
+    if (!file || fwrite(bytes->data, 1, bytes->size, file) != bytes->size || fflush(file) != 0) {
+        if (file)
+            fclose(file);
+        return cli_fail(&call->error, PARLEY_IO, "%s cannot be kept in a temporary file for ffmpeg", name);
+    }
+    parley_status status = call->server->options->decode(name, fileno(file), options, audio, &call->error);
+    fclose(file);
+    return status;
+}
+
 parley_status srv_read_sound(srv_call *call, const srv_field *file, const parley_audio_options *options, parley_audio *audio)
 {
-    static const char name[] = "the uploaded file";
-    parley_status status = parley_audio_read_memory(name, file->value.data ? file->value.data : "", file->value.size, options, audio, &call->error);
+    const cli_buffer *bytes = &file->value;
+    parley_status status = parley_audio_read_memory(name, bytes->data ? bytes->data : "", bytes->size, options, audio, &call->error);
+    if (is_unknown(status, audio) && bytes->size && call->server->options->decode)
+        status = decode_elsewhere(call, bytes, options, audio);
     if (status == PARLEY_OK && audio->count == 0)
         status = srv_fail(call, 400, "empty_audio", call->param, "%s holds no samples", name);
     if (status == PARLEY_FORMAT || status == PARLEY_UNSUPPORTED)

@@ -1,4 +1,5 @@
 /* /v1/audio/speech: text to sound, while it is made. */
+#include "base64.h"
 #include "encode.h"
 #include "json_body.h"
 #include "json_out.h"

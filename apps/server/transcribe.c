@@ -215,16 +215,6 @@ static parley_status start_segment(hearing *h, size_t i, parley_error *error)
     return status == PARLEY_ARGUMENT ? PARLEY_OK : status; /* a text without letters and numbers has no words */
 }
 
-static parley_status wait_end(parley_request *request, parley_error *error)
-{
-    parley_event event = {.size = sizeof event};
-    while (parley_request_next(request, 3600, &event) != PARLEY_EVENT_END)
-        continue;
-    if (event.status != PARLEY_OK)
-        *error = *event.error;
-    return event.status;
-}
-
 /* One segment after the other: another client's segments go in between. */
 static parley_status align_all(hearing *h, parley_error *error)
 {
@@ -235,9 +225,7 @@ static parley_status align_all(hearing *h, parley_error *error)
         CLI_TRY(start_segment(h, i, error));
         if (!h->align[i])
             continue;
-        srv_watch_request(h->watched, h->align[i]);
-        parley_status status = wait_end(h->align[i], error);
-        srv_watch_request(h->watched, NULL);
+        parley_status status = srv_wait_end(h->watched, h->align[i], error);
         if (status != PARLEY_OK && status != PARLEY_ARGUMENT)
             return status;
     }
@@ -266,9 +254,7 @@ static parley_status answer_whole(srv_call *call, hearing *h)
 {
     cli_buffer out = {0};
     srv_text_format format = h->format;
-    srv_watch_request(call->watched, h->request);
-    parley_status status = wait_end(h->request, &call->error);
-    srv_watch_request(call->watched, NULL);
+    parley_status status = srv_wait_end(call->watched, h->request, &call->error);
     h->result.size = sizeof h->result;
     (void)parley_request_recognition(h->request, &h->result);
     if (status == PARLEY_OK && h->aligner)

@@ -170,18 +170,6 @@ typedef struct adding {
     parley_request *vector, *codes;
 } adding;
 
-static parley_status wait_end(srv_call *call, parley_request *request)
-{
-    parley_event event = {.size = sizeof event};
-    srv_watch_request(call->watched, request);
-    while (parley_request_next(request, 3600, &event) != PARLEY_EVENT_END)
-        continue;
-    srv_watch_request(call->watched, NULL);
-    if (event.status != PARLEY_OK)
-        call->error = *event.error;
-    return event.status;
-}
-
 static parley_status encode(adding *a, size_t samples, bool vector, parley_request **request)
 {
     parley_encode_options options;
@@ -191,7 +179,7 @@ static parley_status encode(adding *a, size_t samples, bool vector, parley_reque
     options.codes = !vector;
     srv_request_options(a->call->server, &request_options);
     CLI_TRY(parley_engine_encode_voice(a->model->engine, a->audio.samples, samples, &options, &request_options, request, &a->call->error));
-    return wait_end(a->call, *request);
+    return srv_wait_end(a->call->watched, *request, &a->call->error);
 }
 
 /* The codes are those of the recording with silence behind it, so that the reference does not run into the speech. */

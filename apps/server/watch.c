@@ -19,6 +19,7 @@ struct srv_watched {
     double deadline; /* cli_seconds(); 0: none */
     parley_request *request;
     bool gone;
+    bool handed_over;
     bool polled; /* in this round */
 };
 
@@ -33,10 +34,10 @@ struct srv_watch {
     size_t room;
 };
 
-static void wake(srv_watch *w)
+void srv_pipe_wake(const int fds[2])
 {
     char byte = 0;
-    ssize_t written = write(w->wake[1], &byte, 1); /* full: the thread is woken already */
+    ssize_t written = write(fds[1], &byte, 1); /* full: the thread is woken already */
     (void)written;
 }
 
@@ -96,7 +97,7 @@ static void *run(void *context)
     return NULL;
 }
 
-static bool open_pipe(int fds[2])
+bool srv_pipe_open(int fds[2])
 {
     if (pipe(fds) != 0)
         return false;
@@ -111,7 +112,7 @@ parley_status srv_watch_open(srv_watch **watch, parley_error *error)
 {
     srv_watch *w = calloc(1, sizeof *w);
     struct pollfd *fds = calloc(16, sizeof *fds);
-    bool piped = w && fds && open_pipe(w->wake);
+    bool piped = w && fds && srv_pipe_open(w->wake);
     if (!piped || pthread_mutex_init(&w->lock, NULL) != 0 || pthread_create(&w->thread, NULL, run, w) != 0) {
         int failure = errno;
         if (piped) {
@@ -133,7 +134,7 @@ void srv_watch_close(srv_watch *w)
     pthread_mutex_lock(&w->lock);
     w->stop = true;
     pthread_mutex_unlock(&w->lock);
-    wake(w);
+    srv_pipe_wake(w->wake);
     pthread_join(w->thread, NULL);
     pthread_mutex_destroy(&w->lock);
     close(w->wake[0]);
@@ -178,7 +179,17 @@ void srv_watch_deadline(srv_watched *c, double seconds)
     if (!c)
         return;
     pthread_mutex_lock(&c->watch->lock);
-    c->deadline = seconds > 0 ? cli_seconds() + seconds : 0;
+    c->deadline = seconds > 0 && !c->handed_over ? cli_seconds() + seconds : 0;
+    pthread_mutex_unlock(&c->watch->lock);
+}
+
+void srv_watch_hand_over(srv_watched *c)
+{
+    if (!c)
+        return;
+    pthread_mutex_lock(&c->watch->lock);
+    c->handed_over = true;
+    c->deadline = 0;
     pthread_mutex_unlock(&c->watch->lock);
 }
 
@@ -193,7 +204,7 @@ void srv_watch_request(srv_watched *c, parley_request *request)
         parley_request_cancel(request);
     pthread_mutex_unlock(&c->watch->lock);
     if (request)
-        wake(c->watch);
+        srv_pipe_wake(c->watch->wake);
 }
 
 bool srv_watch_gone(srv_watched *c)

@@ -19,6 +19,9 @@ void srv_watch_remove(srv_watched *watched);
 /* The client must have sent or taken something within so many seconds; 0: the server works, it need not. NULL is allowed for `watched`. */
 void srv_watch_deadline(srv_watched *watched, double seconds);
 
+/* No deadlines for this connection any more, whatever is set: whoever has taken it over sees to them. */
+void srv_watch_hand_over(srv_watched *watched);
+
 /* The request to cancel when the client hangs up; NULL: none any more. Must be taken back before the request is released. */
 void srv_watch_request(srv_watched *watched, parley_request *request);
 
@@ -30,5 +33,9 @@ void srv_watch_hang_up(srv_watch *watch);
 
 /* Connections that are open. */
 size_t srv_watch_count(srv_watch *watch);
+
+/* A pipe that wakes a thread from poll(): never blocks, not inherited. */
+bool srv_pipe_open(int fds[2]);
+void srv_pipe_wake(const int fds[2]);
 
 #endif

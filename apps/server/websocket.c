@@ -1,6 +1,6 @@
 #include "websocket.h"
 
-#include "encode.h"
+#include "base64.h"
 
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
@@ -107,25 +107,10 @@ static void unmask(char *bytes, const frame *f)
         bytes[i] = (char)((uint8_t)bytes[i] ^ f->mask[i % 4]);
 }
 
-/* Length of the UTF-8 character at `text`, 0 when there is none. */
-static size_t character(const uint8_t *text, size_t left)
-{
-    uint8_t c = text[0];
-    size_t n = c < 0x80 ? 1 : c >= 0xC2 && c < 0xE0 ? 2 : (c & 0xF0) == 0xE0 ? 3 : c >= 0xF0 && c < 0xF5 ? 4 : 0;
-    if (n == 0 || n > left)
-        return 0;
-    for (size_t i = 1; i < n; i++) {
-        if ((text[i] & 0xC0) != 0x80)
-            return 0;
-    }
-    bool wrong = (c == 0xE0 && text[1] < 0xA0) || (c == 0xED && text[1] >= 0xA0) || (c == 0xF0 && text[1] < 0x90) || (c == 0xF4 && text[1] >= 0x90);
-    return wrong ? 0 : n;
-}
-
 static bool is_utf8(const char *bytes, size_t size)
 {
     for (size_t at = 0, n; at < size; at += n) {
-        n = character((const uint8_t *)bytes + at, size - at);
+        n = cli_utf8_character(bytes + at, size - at);
         if (n == 0)
             return false;
     }

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,7 +21,7 @@ import threading
 import time
 import wave
 
-from serving import Fail, Server, Socket, TIMEOUT, ensure, error_of, events, want
+from serving import CERTIFICATE, KEY, Fail, Server, Socket, TIMEOUT, ensure, error_of, events, want
 
 TEXT = "Good morning, this is a test of the server."
 OTHER = "Something else is said here."
@@ -304,6 +305,17 @@ def slow_senders(w):
             while s.recv(4096):
                 pass
             s.close()
+        with Socket(server) as s:  # a session may be idle, a half message may not
+            s.event("session.created")
+            ensure(s.silent(2.5), "an idle session is ended")
+            s.send("response.create")
+            s.error("empty_text")
+            s.socket.sendall(b"\x81\xfe\x01")
+            try:
+                s.close_code()
+                raise Fail("half a message is waited for without end")
+            except EOFError:
+                pass
         wait_for(lambda: server.metric("parley_connections") <= 1, "the connections to go")
 
 
@@ -350,6 +362,24 @@ def prompt_reaches_the_model(w):
                            check=True, stdout=subprocess.PIPE, timeout=TIMEOUT).stdout.decode()
     told = json.loads(hear(w, ("prompt", context), ("language", "French"), ("response_format", "verbose_json"), file=sound)[2])
     want("text and language", (heard.strip(), "french"), (told["text"].strip(), told["language"]))
+
+
+def other_containers(w):
+    """What libsndfile does not know goes through ffmpeg, when that is allowed; playlists never do."""
+    path = os.path.join(w.here, "a.mka")
+    made = subprocess.run(["ffmpeg", "-v", "error", "-y", "-i", w.clip_path("chirp"), path], timeout=TIMEOUT) if shutil.which("ffmpeg") else None
+    if not made or made.returncode:
+        print("  (no ffmpeg here)")
+        return
+    with open(path, "rb") as f:
+        sound = f.read()
+    error_of(hear(w, file=sound), 400, param="file")
+    with Server(w.parley, "--allow-ffmpeg", "-m", os.path.join(w.models, "asr_a"), voices=os.path.join(w.here, "ffmpeg")) as server:
+        def told(data):
+            return server.form("/v1/audio/transcriptions", [("file", ("a.mka", data))])
+        want("text", "hello world", json.loads(told(sound)[2])["text"])
+        error_of(told(b"#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n"), 400)
+        error_of(told(b"ffconcat version 1.0\nfile '/etc/passwd'\n"), 400)
 
 
 def transcription_errors(w):
@@ -581,6 +611,33 @@ def keys(w):
              Socket(server, headers=["Sec-WebSocket-Protocol: realtime, openai-insecure-api-key.secret-key-1"]).status)
 
 
+def tls(w):
+    with Server(w.parley, "--tls-cert", CERTIFICATE, "--tls-key", KEY, voices=os.path.join(w.here, "tls")) as server:
+        ensure(server.tls, "no https")
+        want("speech", w.small.speak(TEXT, seed=7), server.speak(TEXT, seed=7))
+        with Socket(server) as s:
+            s.event("session.created")
+            s.send("session.update", session={"seed": 7})
+            s.event("session.updated")
+            s.send("response.create", response={"input": [{"type": "message", "content": [{"type": "input_text", "text": TEXT}]}]})
+            found = s.events_until("response.done")
+            want("sound", w.small.speak(TEXT, seed=7),
+                 b"".join(base64.b64decode(e["delta"]) for e in found if e["type"] == "response.output_audio.delta"))
+        with socket.create_connection((server.host, server.port), TIMEOUT) as plain:
+            plain.sendall(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
+            ensure(b"200" not in plain.recv(4096), "it speaks without TLS")
+        before = server.metric("parley_requests_cancelled_total", model="parley-tts")
+        connection = server.connect()
+        connection.request("POST", "/v1/audio/speech", json.dumps({"input": LONG * 10, "response_format": "pcm"}), {"Content-Type": "application/json"})
+        connection.getresponse().read(10)
+        connection.sock.close()
+        connection.close()
+        wait_for(lambda: server.metric("parley_requests_cancelled_total", model="parley-tts") == before + 1, "the cancellation")
+    done = subprocess.run([w.parley, "serve", "--port", "0", "--tls-cert", KEY, "--tls-key", CERTIFICATE], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=TIMEOUT)
+    ensure(done.returncode == 4 and b"PEM" in done.stderr, f"a wrong certificate: {done.returncode} {done.stderr!r}")
+
+
 def limits(w):
     with Server(w.parley, "--max-active", "1", "--max-queued", "0", "--max-body", "1", "--max-text", "3000", "--max-audio", "1", "-m",
                 os.path.join(w.models, "asr_a"), "-m", "tts=" + os.path.join(w.golden, "..", "..", "models", "parley-small-tts"),
@@ -659,7 +716,7 @@ def options(w):
 
 CASES = [status_pages, health_checks_itself, page, wrong_requests, speech_is_that_of_say, first_sound_is_early, formats, flac_is_lossless, speech_errors,
          again_and_again, eight_voices_at_once, client_leaves, slow_client, slow_senders, transcriptions, transcription_events, prompt_reaches_the_model,
-         transcription_errors, voices, realtime_speaks, realtime_live_text, realtime_cancel, realtime_hears, realtime_protocol, keys, limits, deadline,
+         transcription_errors, other_containers, voices, realtime_speaks, realtime_live_text, realtime_cancel, realtime_hears, realtime_protocol, keys, tls, limits, deadline,
          drains, ends_at_once, options]
 
 

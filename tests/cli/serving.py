@@ -7,11 +7,15 @@ import re
 import select
 import signal
 import socket
+import ssl
 import struct
 import subprocess
 import time
 
 TIMEOUT = 60  # seconds that anything may take
+# Self-signed, for 127.0.0.1, made with openssl req -x509 for these tests alone; valid until 2126.
+CERTIFICATE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "tls", "cert.pem")
+KEY = os.path.join(os.path.dirname(CERTIFICATE), "key.pem")
 
 
 class Fail(Exception):
@@ -40,6 +44,7 @@ class Server:
         if not found:
             raise Fail(f"the server said {line!r} and {self.process.stderr.read()!r}")
         self.host, self.port = found.group(2), int(found.group(3))
+        self.tls = ssl.create_default_context(cafile=CERTIFICATE) if found.group(1) == "https" else None
         if wait:
             self.wait_ready()
 
@@ -66,14 +71,18 @@ class Server:
                 self.process.wait()
                 raise Fail("the server does not end") from None
         self.process.stdout.close()
-        self.errors = self.process.stderr.read().decode("utf-8", "backslashreplace")
+        errors = self.process.stderr.read().decode("utf-8", "backslashreplace")
         self.process.stderr.close()
+        if self.process.returncode:
+            raise Fail(f"the server ended with {self.process.returncode}: {errors[-2000:]}")
 
     def alive(self):
         if self.process.poll() is not None:
             raise Fail(f"the server has ended with {self.process.returncode}: {self.process.stderr.read()!r}")
 
     def connect(self):
+        if self.tls:
+            return http.client.HTTPSConnection(self.host, self.port, timeout=TIMEOUT, context=self.tls)
         return http.client.HTTPConnection(self.host, self.port, timeout=TIMEOUT)
 
     def request(self, method, path, body=None, headers=None):
@@ -150,6 +159,8 @@ class Socket:
 
     def __init__(self, server, path="/v1/realtime", headers=()):
         self.socket = socket.create_connection((server.host, server.port), TIMEOUT)
+        if server.tls:
+            self.socket = server.tls.wrap_socket(self.socket, server_hostname=server.host)
         lines = [f"GET {path} HTTP/1.1", f"Host: {server.host}:{server.port}", "Upgrade: websocket", "Connection: Upgrade",
                  "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==", *headers]
         self.socket.sendall(("\r\n".join(lines) + "\r\n\r\n").encode())
