@@ -30,6 +30,7 @@
 #include <parley/asr.h>
 #include <parley/audio.h>
 #include <parley/core.h>
+#include <parley/quantize.h>
 #include <parley/tts.h>
 #include <parley/voice.h>
 

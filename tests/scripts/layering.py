@@ -27,7 +27,7 @@ BELOW = {
     "api": ["engine"],
 }
 # The public headers: their types (statuses, errors, sampling, taps) are everybody's, the umbrella is for callers.
-PUBLIC = {f"parley/{name}.h": set(BELOW) for name in ("core", "audio", "tts", "voice", "asr")} | {"parley/parley.h": {"api"}}
+PUBLIC = {f"parley/{name}.h": set(BELOW) for name in ("core", "audio", "tts", "voice", "asr", "quantize")} | {"parley/parley.h": {"api"}}
 
 # System headers that only one folder may use: the operating system is base's, intrinsics are the kernels'.
 RESERVED = [

@@ -7,7 +7,7 @@
 
 #define FIELD(name) offsetof(asr_config, name)
 
-enum { OPTIONAL = 0, HF = 1 << ASR_HF, ALWAYS = 1 << ASR_HF | 1 << ASR_TRANSCRIBE };
+enum { OPTIONAL = 0, OWN = 1 << ASR_HF | 1 << ASR_PARLEY, ALWAYS = 1 << ASR_HF | 1 << ASR_TRANSCRIBE | 1 << ASR_PARLEY };
 
 /* Limits far above any model of this family and far below what arithmetic on sizes could not take. */
 #define SIZE      1, 1 << 16
@@ -26,6 +26,7 @@ enum { OPTIONAL = 0, HF = 1 << ASR_HF, ALWAYS = 1 << ASR_HF | 1 << ASR_TRANSCRIB
 #define AUDIO(name) THINKER "audio_config." name
 #define TEXT(name) THINKER "text_config." name
 #define G "stt.qwen3_asr."
+#define ALIGNER_CLASSES G "aligner.classes" /* in files of aligners alone */
 
 static const pl_value_row rows[] = {
     {FIELD(tower.mels), PL_INT, ALWAYS, SIZE, AUDIO("num_mel_bins"), {G "encoder.num_mel_bins"}},
@@ -48,7 +49,7 @@ static const pl_value_row rows[] = {
     {FIELD(text.eps), PL_FLOAT, ALWAYS, EPS, TEXT("rms_norm_eps"), {G "decoder.rms_norm_eps"}},
     {FIELD(text.theta), PL_DOUBLE, ALWAYS, THETA, TEXT("rope_theta"), {G "decoder.rope_theta"}},
     {FIELD(context_length), PL_INT, ALWAYS, 1, 1 << 30, TEXT("max_position_embeddings"), {G "decoder.max_position_embeddings"}},
-    {FIELD(tied), PL_BOOL, HF, 0, 1, TEXT("tie_word_embeddings"), {G "decoder.tie_word_embeddings"}},
+    {FIELD(tied), PL_BOOL, OWN, 0, 1, TEXT("tie_word_embeddings"), {G "decoder.tie_word_embeddings"}},
 
     {FIELD(audio_token), PL_INT, ALWAYS, ID, THINKER "audio_token_id", {G "audio_token_id"}},
     {FIELD(audio_start), PL_INT, ALWAYS, ID, THINKER "audio_start_token_id", {G "audio_start_token_id"}},
@@ -56,9 +57,9 @@ static const pl_value_row rows[] = {
 };
 
 static const pl_value_row aligner_rows[] = {
-    {FIELD(head_rows), PL_INT, HF, ROWS, THINKER "classify_num", {NULL}},
-    {FIELD(timestamp), PL_INT, HF, ID, "timestamp_token_id", {NULL}},
-    {FIELD(timestamp_ms), PL_INT, HF, 1, 1 << 20, "timestamp_segment_time", {NULL}},
+    {FIELD(head_rows), PL_INT, OWN, ROWS, THINKER "classify_num", {ALIGNER_CLASSES}},
+    {FIELD(timestamp), PL_INT, OWN, ID, "timestamp_token_id", {G "aligner.timestamp_token_id"}},
+    {FIELD(timestamp_ms), PL_INT, OWN, 1, 1 << 20, "timestamp_segment_time", {G "aligner.timestamp_ms"}},
 };
 
 /* What cannot be otherwise here. The sections of the rotation have no effect: the three positions of each token are equal. */

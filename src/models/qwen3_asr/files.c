@@ -1,4 +1,5 @@
 /* Finds the parts of a checkpoint: which file holds which, told by content. */
+#include "models/parley.h"
 #include "models/qwen3_asr/internal.h"
 
 #include <stdio.h>
@@ -113,7 +114,8 @@ static parley_status scan_hf(opening *o, unsigned wanted)
 /* ------------------------------------------------------------------ GGUF files */
 
 /* Parts of an open container: none when it is another family's. */
-static parley_status classify(const pl_container *c, const char *where, unsigned *parts, char *architecture, size_t size, parley_error *error)
+static parley_status classify(const pl_container *c, const char *where, asr_dialect *dialect, unsigned *parts, char *architecture, size_t size,
+                              parley_error *error)
 {
     pl_gguf_text text;
     parley_status status;
@@ -121,19 +123,23 @@ static parley_status classify(const pl_container *c, const char *where, unsigned
     if (!pl_gguf_string(c, "general.architecture", &text, &status, error))
         return status != PARLEY_OK ? status : pl_fail(error, PARLEY_MISSING, "%s: 'general.architecture' is not there", where);
     snprintf(architecture, size, "%.*s", text.length < size ? (int)text.length : (int)size - 1, text.text);
-    if (strcmp(architecture, "qwen3_asr") == 0)
+    bool own = pl_parley_is(c, "qwen3_asr");
+    *dialect = own ? ASR_PARLEY : ASR_TRANSCRIBE;
+    if (own || strcmp(architecture, "qwen3_asr") == 0)
         *parts = ALL_PARTS;
     return PARLEY_OK;
 }
 
 static parley_status scan_gguf(opening *o, const char *name, unsigned wanted)
 {
-    asr_container c = {.dialect = ASR_TRANSCRIBE, .has_weights = true};
+    asr_container c = {.has_weights = true};
     char where[PL_MODEL_WHERE], architecture[64];
     unsigned parts;
     pl_source_describe(o->files->source, name, where, sizeof where);
     PL_TRY(pl_gguf_open(o->allocator, o->files->source, name, &c.container, o->error));
-    parley_status status = classify(&c.container, where, &parts, architecture, sizeof architecture, o->error);
+    parley_status status = classify(&c.container, where, &c.dialect, &parts, architecture, sizeof architecture, o->error);
+    if (status == PARLEY_OK && parts && c.dialect == ASR_PARLEY)
+        status = pl_parley_prepare(&c.container, where, o->error);
     if (status != PARLEY_OK) {
         pl_container_close(&c.container);
         return status;
@@ -228,11 +234,12 @@ static bool is_family(const parley_allocator *allocator, pl_source *source, cons
 {
     pl_bytes bytes;
     pl_container c;
+    asr_dialect dialect;
     unsigned parts;
     char architecture[64];
     if (pl_source_map(source, name, &bytes, NULL) != PARLEY_OK || !pl_is_gguf(bytes) || pl_gguf_open(allocator, source, name, &c, NULL) != PARLEY_OK)
         return false;
-    parley_status status = classify(&c, name, &parts, architecture, sizeof architecture, NULL);
+    parley_status status = classify(&c, name, &dialect, &parts, architecture, sizeof architecture, NULL);
     pl_container_close(&c);
     return status == PARLEY_OK && parts;
 }

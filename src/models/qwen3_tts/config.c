@@ -119,7 +119,8 @@ static void talker_defaults(reader *r)
  * only the small model has a predictor as wide as its talker. */
 static void deduce_kind(tts_config *config, tts_dialect dialect)
 {
-    if (dialect == TTS_HF && *config->model_type) /* an empty size has a meaning of its own there: it takes no instructions */
+    if ((dialect == TTS_HF || dialect == TTS_PARLEY)
+        && *config->model_type) /* an empty size has a meaning of its own there: it takes no instructions */
         return;
     if (!*config->model_type)
         config->model_type = config->n_speakers > 0 ? "custom_voice" : config->has_speaker_encoder ? "base" : "voice_design";
@@ -258,6 +259,8 @@ static const speaker_names speaker_names_of[TTS_DIALECTS] = {
                      "spk_enc.asp.tdnn.weight", "spk_enc.fc.weight"},
     [TTS_QTS] = {"spk_enc.conv0.weight", "spk_enc.blk.1.se.conv1.weight", "spk_enc.blk.1.res2net.0.weight", "spk_enc.mfa.weight",
                  "spk_enc.asp.tdnn.weight", "spk_enc.fc.weight"},
+    [TTS_PARLEY] = {"spk_enc.conv0.weight", "spk_enc.blk.1.se.conv1.weight", "spk_enc.blk.1.res2net.0.weight", "spk_enc.mfa.weight",
+                    "spk_enc.asp.tdnn.weight", "spk_enc.fc.weight"},
 };
 
 /* Published files name one size of the encoder alone: the others are those of the tensors. */
@@ -402,5 +405,35 @@ parley_status pl_tts_config_read(tts_files *files, tts_config *config, parley_er
         return PARLEY_OK;
     deduce_kind(config, files->part[TTS_TALKER]->dialect);
     config->xvector_length = strcmp(config->model_type, "base") == 0 ? config->talker.width : 0;
+    return PARLEY_OK;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+/* Files have the rates of the encoder from the last stage to the first. */
+static tts_config as_stored(const tts_config *config)
+{
+    tts_config c = *config;
+    for (int i = 0; i < c.encoder.n_ratios; i++)
+        c.encoder.ratios[i] = config->encoder.ratios[c.encoder.n_ratios - 1 - i];
+    return c;
+}
+
+parley_status pl_tts_config_write(const tts_files *files, const tts_config *config, pl_arena *arena, pl_gguf_head *head, parley_error *error)
+{
+    const tts_config c = as_stored(config);
+    if (files->part[TTS_TALKER]) {
+        pl_values_write(talker_rows, COUNT(talker_rows), &c, head);
+        pl_values_write(generation_rows, COUNT(generation_rows), &c, head);
+        PL_TRY(pl_tts_names_write(&c, arena, head, error));
+    }
+    if (files->part[TTS_PREDICTOR])
+        pl_values_write(predictor_rows, COUNT(predictor_rows), &c, head);
+    if (c.has_speaker_encoder)
+        pl_values_write(speaker_rows, COUNT(speaker_rows), &c, head);
+    if (c.has_codec)
+        pl_values_write(codec_rows, COUNT(codec_rows), &c, head);
+    if (c.has_encoder)
+        pl_values_write(encoder_rows, COUNT(encoder_rows), &c, head);
     return PARLEY_OK;
 }

@@ -10,8 +10,8 @@
 
 #define FIELD(name) offsetof(tts_config, name)
 /* Needed wherever the dialect writes it; the qts layouts leave most values to defaults. */
-#define ALWAYS (TTS_NEED_HF | TTS_NEED_QWENTTS | TTS_NEED_QTS)
-#define NAMED  (TTS_NEED_HF | TTS_NEED_QWENTTS)
+#define ALWAYS (TTS_NEED_HF | TTS_NEED_QWENTTS | TTS_NEED_QTS | TTS_NEED_PARLEY)
+#define NAMED  (TTS_NEED_HF | TTS_NEED_QWENTTS | TTS_NEED_PARLEY)
 
 /* Limits far above any model of this family and far below what arithmetic on sizes could not take. */
 #define WIDTH  1, 1 << 16

@@ -1,4 +1,5 @@
 /* Finds the parts of a checkpoint: which file holds which, told by content. */
+#include "models/parley.h"
 #include "models/qwen3_tts/internal.h"
 
 #include <stdio.h>
@@ -200,6 +201,8 @@ static const struct {
     {"code_pred.codec_embd.", TTS_PREDICTOR},
     {"code_pred.output_norm.", TTS_PREDICTOR},
     {"spk_enc.", TTS_SPEAKER},
+    {"tok_dec.", TTS_CODEC},
+    {PL_PARLEY_TOKENIZER, TTS_TOKENIZER},
 };
 
 static unsigned content_of(const pl_container *c)
@@ -222,9 +225,9 @@ static parley_status classify(const pl_container *c, const char *where, tts_dial
     if (!pl_gguf_string(c, "general.architecture", &text, &status, error))
         return status != PARLEY_OK ? status : pl_fail(error, PARLEY_MISSING, "%s: 'general.architecture' is not there", where);
     snprintf(architecture, size, "%.*s", text.length < size ? (int)text.length : (int)size - 1, text.text);
-    bool codec = strcmp(architecture, "qwen3-tts-tokenizer") == 0;
-    *family = codec || strcmp(architecture, "qwen3-tts") == 0;
-    *dialect = codec || pl_gguf_has(c, "qwen3-tts.text.im_start_id") ? TTS_QWENTTS : TTS_QTS;
+    bool codec = strcmp(architecture, "qwen3-tts-tokenizer") == 0, own = pl_parley_is(c, "qwen3_tts");
+    *family = own || codec || strcmp(architecture, "qwen3-tts") == 0;
+    *dialect = own ? TTS_PARLEY : codec || pl_gguf_has(c, "qwen3-tts.text.im_start_id") ? TTS_QWENTTS : TTS_QTS;
     if (*family)
         *parts = codec ? BIT(TTS_CODEC) : content_of(c);
     return PARLEY_OK;
@@ -239,6 +242,8 @@ static parley_status scan_gguf(opening *o, pl_source *source, const char *name, 
     pl_source_describe(source, name, where, sizeof where);
     PL_TRY(pl_gguf_open(o->allocator, source, name, &c.container, o->error));
     parley_status status = classify(&c.container, where, &c.dialect, &parts, &family, architecture, sizeof architecture, o->error);
+    if (status == PARLEY_OK && family && c.dialect == TTS_PARLEY)
+        status = pl_parley_prepare(&c.container, where, o->error);
     if (status != PARLEY_OK) {
         pl_container_close(&c.container);
         return status;

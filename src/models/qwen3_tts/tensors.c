@@ -5,7 +5,14 @@
 
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))
 
-typedef struct resolver {
+typedef struct resolver resolver;
+
+/* What is done with each tensor of the catalogue. */
+typedef void (*visit_tensor)(resolver *r, const tensor_row *row, pl_name_values values, const char *suffix, const int64_t *shape, int rank,
+                             pl_tensor *out);
+
+struct resolver {
+    visit_tensor visit;
     tts_files *files;
     const tts_config *config;
     const tts_resolve *how;
@@ -13,7 +20,8 @@ typedef struct resolver {
     parley_error *error;
     int64_t sizes[SYMBOLS - FIRST_SYMBOL];
     pl_findings findings;
-} resolver;
+    pl_quantization *list; /* that tensors are added to */
+};
 
 /* ------------------------------------------------------------------ names */
 
@@ -141,10 +149,21 @@ static bool is_needed(const resolver *r, const tensor_row *row, const tts_contai
 {
     switch (row->when) {
     case NEEDED: return true;
-    case NOT_IN_QTS: return container->dialect != TTS_QTS;
+    case NOT_IN_QTS: return container->dialect != TTS_QTS && container->dialect != TTS_PARLEY;
     case WITH_PROJECTION: return r->config->has_projection;
     }
     return true;
+}
+
+/* Vectors, tables and what stays in float32 are rows; so is the speaker encoder, which is never packed in files. */
+static pl_use use_of(const tensor_row *row, const int64_t *shape, int rank)
+{
+    bool rows = row->kind == TABLE || row->kind == BOOK_ROWS || row->kind == DEPTHWISE || groups[row->group].part == TTS_SPEAKER;
+    if (rank == 1 || rows)
+        return (pl_use){PL_FORM_ROWS, 1};
+    if (row->kind == TRANSPOSED)
+        return (pl_use){PL_FORM_TRANSPOSED, (int)(row->group == CODEC_STAGE ? shape[2] / 2 : shape[2])};
+    return (pl_use){rank == 3 ? PL_FORM_CONV : PL_FORM_LINEAR, 1};
 }
 
 static void resolve_one(resolver *r, const tensor_row *row, pl_name_values values, const char *suffix, const int64_t *shape, int rank, pl_tensor *out)
@@ -160,14 +179,14 @@ static void resolve_one(resolver *r, const tensor_row *row, pl_name_values value
     if (!entry && n == 2)
         entry = pl_catalogue_find(weights(place[1]), place[1]->dialect == TTS_HF ? row->hf : row->ggml, values, suffix, other);
     if (entry)
-        pl_catalogue_take(&r->findings, entry, shape, rank, out);
+        pl_catalogue_take(&r->findings, entry, shape, rank, use_of(row, shape, rank), out);
     else if (is_needed(r, row, place[0]))
         pl_catalogue_missing(&r->findings, name, shape, rank);
 }
 
 /* ------------------------------------------------------------------ one row */
 
-static void resolve_pair(resolver *r, const tensor_row *row, pl_name_values values, pl_tensor *out)
+static void visit_pair(resolver *r, const tensor_row *row, pl_name_values values, pl_tensor *out)
 {
     int64_t shape[PL_MAX_RANK] = {0};
     int rank = 0;
@@ -176,12 +195,12 @@ static void resolve_pair(resolver *r, const tensor_row *row, pl_name_values valu
         rank++;
     }
     const int64_t bias = shape[row->kind == TRANSPOSED ? 1 : 0];
-    resolve_one(r, row, values, members[row->kind].suffix[0], shape, rank, &out[0]);
+    r->visit(r, row, values, members[row->kind].suffix[0], shape, rank, &out[0]);
     if (members[row->kind].count == 2)
-        resolve_one(r, row, values, members[row->kind].suffix[1], &bias, 1, &out[1]);
+        r->visit(r, row, values, members[row->kind].suffix[1], &bias, 1, &out[1]);
 }
 
-static void resolve_row(resolver *r, const tensor_row *row)
+static void visit_row(resolver *r, const tensor_row *row)
 {
     const group *g = &groups[row->group];
     char *base = (char *)r->tensors + g->base, *list;
@@ -194,7 +213,7 @@ static void resolve_row(resolver *r, const tensor_row *row)
         set_stage(r, i);
         for (int64_t j = 0; j < count_j; j++) {
             const pl_name_values values = {i, j, r->config->codec.n_rates, r->config->encoder.n_ratios};
-            resolve_pair(r, row, values, (pl_tensor *)(void *)(base + row->field + (size_t)i * g->stride_i + (size_t)j * g->stride_j));
+            visit_pair(r, row, values, (pl_tensor *)(void *)(base + row->field + (size_t)i * g->stride_i + (size_t)j * g->stride_j));
         }
     }
 }
@@ -251,7 +270,7 @@ static void resolve_rows(resolver *r)
         if (!is_there(r, g))
             continue;
         resolver before = *r;
-        resolve_row(r, &tensor_rows[i]);
+        visit_row(r, &tensor_rows[i]);
         if (!is_wanted(r, g))
             *r = before;
     }
@@ -268,8 +287,8 @@ static void report_unused(resolver *r)
 
 parley_status pl_tts_tensors_resolve(tts_files *files, const tts_config *config, const tts_resolve *how, tts_tensors *tensors, parley_error *error)
 {
-    resolver r = {.files = files, .config = config, .how = how, .tensors = tensors, .error = error};
-    r.findings = (pl_findings){.report = how->report, .context = how->context, .values = how->values};
+    resolver r = {.visit = resolve_one, .files = files, .config = config, .how = how, .tensors = tensors, .error = error};
+    r.findings = (pl_findings){.report = how->report, .context = how->context, .values = how->values, .arena = &files->arena};
     *tensors = (tts_tensors){0};
     PL_TRY(make_lists(&r));
     set_model(&r);
@@ -280,6 +299,61 @@ parley_status pl_tts_tensors_resolve(tts_files *files, const tts_config *config,
     if (how->faults)
         *how->faults = r.findings.faults;
     return r.findings.faults && !how->report ? pl_findings_fail(&r.findings, error) : PARLEY_OK;
+}
+
+/* ------------------------------------------------------------------ listing */
+
+static pl_quantized_part part_of(const group *g)
+{
+    switch (g->part) {
+    case TTS_TALKER: return PL_PART_TALKER;
+    case TTS_PREDICTOR: return PL_PART_PREDICTOR;
+    case TTS_CODEC: return g->encoder ? PL_PART_ENCODER : PL_PART_CODEC;
+    default: return PL_PART_KEPT;
+    }
+}
+
+static pl_quantized_role role_of(const tensor_row *row, pl_use use)
+{
+    if (row->kind == TABLE)
+        return PL_ROLE_TABLE;
+    if (use.form == PL_FORM_ROWS)
+        return PL_ROLE_VALUES;
+    return row->kind == HEAD || row->kind == HEAD_PAIR ? PL_ROLE_HEAD : PL_ROLE_LAYER;
+}
+
+/* Codebooks of upstream's are sums, to be divided by counts. */
+static const pl_tensor *divisor_of(const resolver *r, const tensor_row *row, const pl_tensor *book)
+{
+    const tts_tensors *t = r->tensors;
+    if (row->group == CODEC_BOOK || row->group == CODEC_BOOKS)
+        return &t->codec.usages[book - t->codec.codebooks];
+    if (row->group == ENCODER_BOOK || row->group == ENCODER_BOOKS)
+        return &t->encoder.usages[book - t->encoder.codebooks];
+    return NULL;
+}
+
+static void list_one(resolver *r, const tensor_row *row, pl_name_values values, const char *suffix, const int64_t *shape, int rank, pl_tensor *out)
+{
+    char name[PL_MODEL_NAME];
+    bool unused = row->when == WITH_PROJECTION && !r->config->has_projection;
+    if (!out->data || !row->ggml || unused)
+        return;
+    pl_use use = use_of(row, shape, rank);
+    const pl_tensor *divisor = divisor_of(r, row, out);
+    pl_catalogue_name(row->ggml, values, suffix, name);
+    pl_quantization_add(r->list, name, out, divisor && divisor->data ? divisor : NULL, use, part_of(&groups[row->group]), role_of(row, use));
+}
+
+parley_status pl_tts_tensors_list(tts_files *files, const tts_config *config, tts_tensors *tensors, pl_quantization *list, parley_error *error)
+{
+    resolver r = {.visit = list_one, .files = files, .config = config, .tensors = tensors, .list = list, .error = error};
+    set_model(&r);
+    set_codec(&r);
+    for (size_t i = 0; i < COUNT(tensor_rows); i++)
+        if (is_there(&r, &groups[tensor_rows[i].group]))
+            visit_row(&r, &tensor_rows[i]);
+    return list->failed ? pl_fail_memory(error, "the list of tensors") : PARLEY_OK;
 }
 
 void pl_tts_tensor_drop(tts_files *files, const pl_tensor *tensor)
