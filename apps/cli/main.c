@@ -22,6 +22,7 @@ static const subcommand subcommands[] = {
     {"align", "times of the words of a text in a sound", cli_align},
     {"tokenize", "ids of a text", cli_tokenize},
     {"info", "what a model is; --check reads all of it", cli_info},
+    {"quantize", "one file out of a model, in smaller types", cli_quantize},
     {"bench", "time the stages of a model", cli_bench},
 };
 
