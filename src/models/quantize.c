@@ -123,7 +123,7 @@ static parley_status choose_type(const pl_quantization *q, pl_quantized_tensor *
     parley_weight weight = asked_for(q->options, t->part);
     bool raised = false;
     t->type = t->role == PL_ROLE_VALUES ? PL_F32 : t->tensor->type;
-    if (weight == PARLEY_WEIGHT_KEEP || t->role == PL_ROLE_VALUES)
+    if (weight == PARLEY_WEIGHT_KEEP || t->role == PL_ROLE_VALUES || t->role == PL_ROLE_KEPT)
         return PARLEY_OK;
     if (t->role == PL_ROLE_KERNEL) {
         if (!in_blocks(types[weight]) && !in_blocks(t->type))

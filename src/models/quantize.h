@@ -20,6 +20,7 @@ typedef enum pl_quantized_part {
 /* What a tensor is to the rules of docs/GGUF.md. */
 typedef enum pl_quantized_role {
     PL_ROLE_VALUES, /* vectors, codebooks, depthwise kernels: float32 */
+    PL_ROLE_KEPT,   /* as in the source */
     PL_ROLE_KERNEL, /* convolution over images: never in blocks */
     PL_ROLE_TABLE,  /* rows of embeddings: q6_k or better */
     PL_ROLE_HEAD,   /* decides between scores, or runs once: q8_0 or better */

@@ -150,8 +150,9 @@ static const group groups[GROUP_COUNT] = {
 };
 
 /* Members of a pair have the shape's first size (of a transposed convolution its second) as bias, or alpha and beta of one shape. Tables are read row
- * by row, books and depthwise kernels as float32, heads decide between scores: all else of two or more axes is the matrix of a layer. */
-typedef enum member_kind { ONE, TABLE, BOOK_ROWS, HEAD, LINEAR, HEAD_PAIR, TRANSPOSED, DEPTHWISE, SNAKE } member_kind;
+ * by row, books and depthwise kernels as float32, books' projections are matrices that files keep as they are, heads decide between scores: all else of
+ * two or more axes is the matrix of a layer. */
+typedef enum member_kind { ONE, TABLE, BOOK_ROWS, BOOK_PROJECTION, HEAD, LINEAR, HEAD_PAIR, TRANSPOSED, DEPTHWISE, SNAKE } member_kind;
 
 static const struct {
     int count;
@@ -160,6 +161,7 @@ static const struct {
     [ONE] = {1, {"", ""}},
     [TABLE] = {1, {"", ""}},
     [BOOK_ROWS] = {1, {"", ""}},
+    [BOOK_PROJECTION] = {1, {"", ""}},
     [HEAD] = {1, {"", ""}},
     [LINEAR] = {2, {".weight", ".bias"}},
     [HEAD_PAIR] = {2, {".weight", ".bias"}},
@@ -253,8 +255,8 @@ static const tensor_row tensor_rows[] = {
      "tok_dec.vq_rest.{i}.codebook", {C_BOOK, C_ROW}},
     {CODEC_USAGE, BOOK_ROWS, NEEDED, 0, "decoder.quantizer.rvq_first.vq.layers.0._codebook.cluster_usage", NULL, {C_BOOK}},
     {CODEC_USAGES, BOOK_ROWS, NEEDED, sizeof(pl_tensor), "decoder.quantizer.rvq_rest.vq.layers.{i}._codebook.cluster_usage", NULL, {C_BOOK}},
-    {CODEC, ONE, NEEDED, CT(first_out), "decoder.quantizer.rvq_first.output_proj.weight", "tok_dec.vq_first.output_proj.weight", {C_RVQ, C_ROW}},
-    {CODEC, ONE, NEEDED, CT(rest_out), "decoder.quantizer.rvq_rest.output_proj.weight", "tok_dec.vq_rest.output_proj.weight", {C_RVQ, C_ROW}},
+    {CODEC, BOOK_PROJECTION, NEEDED, CT(first_out), "decoder.quantizer.rvq_first.output_proj.weight", "tok_dec.vq_first.output_proj.weight", {C_RVQ, C_ROW}},
+    {CODEC, BOOK_PROJECTION, NEEDED, CT(rest_out), "decoder.quantizer.rvq_rest.output_proj.weight", "tok_dec.vq_rest.output_proj.weight", {C_RVQ, C_ROW}},
     {CODEC, LINEAR, NEEDED, CT(pre_conv), "decoder.pre_conv.conv", "tok_dec.pre_conv", {C_LATENT, C_RVQ, 3}},
     {CODEC, LINEAR, NEEDED, CT(in_proj), "decoder.pre_transformer.input_proj", "tok_dec.pre_tfm.input_proj", {C_WIDTH, C_LATENT}},
     {CODEC, LINEAR, NEEDED, CT(out_proj), "decoder.pre_transformer.output_proj", "tok_dec.pre_tfm.output_proj", {C_LATENT, C_WIDTH}},
@@ -303,8 +305,8 @@ static const tensor_row tensor_rows[] = {
     {ENCODER_BLOCK, ONE, NEEDED, EB(up), ENC_LAYER "mlp.fc1.weight", ENC_BLK "ffn_up.weight", {E_FFN, E_WIDTH}},
     {ENCODER_BLOCK, ONE, NEEDED, EB(down), ENC_LAYER "mlp.fc2.weight", ENC_BLK "ffn_down.weight", {E_WIDTH, E_FFN}},
     {ENCODER, ONE, NEEDED, ER(downsample), "encoder.downsample.conv.weight", "tok_enc.downsample.weight", {E_WIDTH, E_WIDTH, 4}},
-    {ENCODER, ONE, NEEDED, ER(semantic_in), SEMANTIC "input_proj.weight", "tok_enc.vq_semantic.input_proj.weight", {E_ROW, E_WIDTH, 1}},
-    {ENCODER, ONE, NEEDED, ER(acoustic_in), ACOUSTIC "input_proj.weight", "tok_enc.vq_acoustic.input_proj.weight", {E_ROW, E_WIDTH, 1}},
+    {ENCODER, BOOK_PROJECTION, NEEDED, ER(semantic_in), SEMANTIC "input_proj.weight", "tok_enc.vq_semantic.input_proj.weight", {E_ROW, E_WIDTH, 1}},
+    {ENCODER, BOOK_PROJECTION, NEEDED, ER(acoustic_in), ACOUSTIC "input_proj.weight", "tok_enc.vq_acoustic.input_proj.weight", {E_ROW, E_WIDTH, 1}},
     {ENCODER_BOOK, BOOK_ROWS, NEEDED, 0, SEMANTIC "layers.0.codebook.embed_sum", "tok_enc.vq_semantic.0.codebook", {E_BOOK, E_ROW}},
     {ENCODER_BOOKS, BOOK_ROWS, NEEDED, sizeof(pl_tensor), ACOUSTIC "layers.{i}.codebook.embed_sum", "tok_enc.vq_acoustic.{i}.codebook", {E_BOOK, E_ROW}},
     {ENCODER_USAGE, BOOK_ROWS, NEEDED, 0, SEMANTIC "layers.0.codebook.cluster_usage", NULL, {E_BOOK}},

@@ -317,6 +317,8 @@ static pl_quantized_role role_of(const tensor_row *row, pl_use use)
 {
     if (row->kind == TABLE)
         return PL_ROLE_TABLE;
+    if (row->kind == BOOK_PROJECTION)
+        return PL_ROLE_KEPT;
     if (use.form == PL_FORM_ROWS)
         return PL_ROLE_VALUES;
     return row->kind == HEAD || row->kind == HEAD_PAIR ? PL_ROLE_HEAD : PL_ROLE_LAYER;
