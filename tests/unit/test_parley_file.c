@@ -1,5 +1,7 @@
 /* Files of the dialect parley, made from golden checkpoints and changed: they open, or an error says what is wrong; no byte leads outside. */
-#include "weights/container.h"
+#include "base/hash.h"
+#include "models/catalogue.h"
+#include "models/parley.h"
 #include "weights/gguf_write.h"
 
 #include "support/random.h"
@@ -128,6 +130,103 @@ static void changed_keys(void **state)
         memcpy(at, before, 4);
     }
     free(f.bytes);
+}
+
+/* A file with one packed tensor `t` of a shape and so many bytes, opened as a container. */
+static void open_packed(const int32_t shape[4], size_t bytes, pl_source **source, pl_container *container)
+{
+    static uint8_t file[1 << 16];
+    static const int32_t type = 0; /* f32 */
+    const parley_allocator allocator = pl_default_allocator();
+    pl_gguf_head head;
+    uint8_t *made_head;
+    size_t size;
+    parley_error error;
+    pl_gguf_head_init(&head, &allocator);
+    pl_gguf_put_int(&head, PL_PARLEY_VERSION, PL_PARLEY_FORMAT);
+    pl_gguf_put_int(&head, PL_PARLEY_LAYOUT, PL_PACK_VERSION);
+    pl_gguf_put_texts(&head, PL_PARLEY_NAMES, 1);
+    pl_gguf_put_item(&head, "t");
+    pl_gguf_put_ints(&head, PL_PARLEY_TYPES, &type, 1);
+    pl_gguf_put_ints(&head, PL_PARLEY_SHAPES, shape, 4);
+    pl_gguf_put_tensor(&head, "t", PL_OTHER, (const int64_t[]){(int64_t)bytes}, 1, bytes);
+    assert_int_equal(pl_gguf_head_finish(&head, &made_head, &size, &error), PARLEY_OK);
+    assert_true(size + bytes <= sizeof file);
+    memcpy(file, made_head, size);
+    memset(file + size, 0, bytes);
+    pl_release(&allocator, made_head, size, 1);
+    pl_gguf_head_free(&head);
+    const parley_memory_file memory = {"f", file, size + bytes};
+    assert_int_equal(pl_source_open_memory(NULL, &memory, 1, source, &error), PARLEY_OK);
+    assert_int_equal(pl_gguf_open(NULL, *source, "f", container, &error), PARLEY_OK);
+    assert_int_equal(pl_parley_prepare(container, "f", &error), PARLEY_OK);
+}
+
+/* Panels are taken only as the matrix that they are the whole of. */
+static void panels_must_fit_their_use(void **state)
+{
+    (void)state;
+    static const struct {
+        int32_t stored[4];
+        size_t bytes;
+        int64_t shape[4];
+        int rank;
+        pl_use use;
+        parley_status status; /* of the first fault */
+    } rows[] = {
+        {{20, 8}, 32 * 8 * 4, {20, 8}, 2, {PL_FORM_LINEAR, 1}, PARLEY_OK},
+        {{20, 8}, 32 * 8 * 4, {20, 8}, 2, {PL_FORM_ROWS, 1}, PARLEY_UNSUPPORTED}, /* a table */
+        {{1, 8}, 16 * 8 * 4, {8}, 1, {PL_FORM_ROWS, 1}, PARLEY_UNSUPPORTED},      /* a norm */
+        {{20, 8}, 32 * 8 * 4 - 4, {20, 8}, 2, {PL_FORM_LINEAR, 1}, PARLEY_SHAPE}, /* a value short */
+        {{20, 8}, 20 * 8 * 4, {20, 8}, 2, {PL_FORM_LINEAR, 1}, PARLEY_SHAPE},     /* without the padding */
+        {{20, 8}, 32 * 8 * 4 + 64, {20, 8}, 2, {PL_FORM_LINEAR, 1}, PARLEY_SHAPE},
+        {{20, 8}, 32 * 8 * 4, {8, 20}, 2, {PL_FORM_LINEAR, 1}, PARLEY_SHAPE},
+        {{20, 8, 3}, 32 * 24 * 4, {20, 8, 3}, 3, {PL_FORM_CONV, 1}, PARLEY_OK},
+        {{6, 10, 4}, 32 * 12 * 4, {6, 10, 4}, 3, {PL_FORM_TRANSPOSED, 2}, PARLEY_OK}, /* 20 rows of 2 taps */
+        {{6, 10, 4}, 48 * 6 * 4, {6, 10, 4}, 3, {PL_FORM_TRANSPOSED, 4}, PARLEY_OK},  /* 40 rows of one */
+        {{6, 10, 4}, 48 * 6 * 4, {6, 10, 4}, 3, {PL_FORM_TRANSPOSED, 2}, PARLEY_SHAPE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pl_source *source;
+        pl_container container;
+        pl_findings findings = {0};
+        pl_tensor out = {0};
+        open_packed(rows[i].stored, rows[i].bytes, &source, &container);
+        pl_catalogue_take(&findings, pl_container_find(&container, "t"), rows[i].shape, rows[i].rank, rows[i].use, &out);
+        if (findings.status != rows[i].status || (out.data != NULL) != (rows[i].status == PARLEY_OK) || (out.data && !out.packed))
+            fail_msg("row %zu: %d, %s", i, (int)findings.status, findings.text);
+        pl_container_close(&container);
+        pl_source_close(source);
+    }
+}
+
+/* Files hold panels: another layout needs another PL_PACK_VERSION, and then other digests here. */
+static void panels_are_those_of_layout_1(void **state)
+{
+    (void)state;
+    static const struct {
+        pl_type type;
+        uint8_t digest[4];
+    } rows[] = {{PL_F32, {0xC0, 0xE2, 0xF5, 0xED}},
+                {PL_F16, {0xA3, 0xA0, 0x54, 0xB0}},
+                {PL_BF16, {0x11, 0x28, 0xF8, 0x4D}},
+                {PL_Q8_0, {0xE5, 0xC2, 0x5A, 0x94}}};
+    enum { ROWS = 20, COLS = 96 };
+    test_random r = {31};
+    float values[ROWS * COLS];
+    for (int i = 0; i < ROWS * COLS; i++)
+        values[i] = test_float(&r, 1.0f);
+    assert_int_equal(PL_PACK_VERSION, 1);
+    for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+        uint8_t source[ROWS * COLS * 4], panels[2 * PL_PANEL * COLS * 4], digest[PL_HASH_SIZE];
+        pl_matrix matrix = {.type = rows[k].type, .rows = ROWS, .cols = COLS, .panel_bytes = pl_panel_bytes(rows[k].type, COLS)};
+        const pl_pack_map map = {.outer = ROWS, .stride_o = COLS, .taps = 1, .width = COLS, .stride_c = 1};
+        pl_encode(rows[k].type, values, ROWS * COLS, source);
+        pl_pack(&matrix, panels, rows[k].type, source, &map, 0, 2);
+        pl_hash_of(panels, 2 * matrix.panel_bytes, digest);
+        if (memcmp(digest, rows[k].digest, sizeof rows[k].digest) != 0)
+            fail_msg("%s: {0x%02X, 0x%02X, 0x%02X, 0x%02X}", pl_type_info(rows[k].type)->name, digest[0], digest[1], digest[2], digest[3]);
+    }
 }
 
 /* Bytes and bits of the head and the tokenizer anywhere: an error, or a model that opens. */
@@ -268,10 +367,9 @@ static void rules_of_types(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(changed_keys),           cmocka_unit_test(damaged_heads),
-        cmocka_unit_test(unaligned_files_open),   cmocka_unit_test(a_second_time_gives_the_same_bytes),
-        cmocka_unit_test(threads_change_nothing), cmocka_unit_test(writing_ends_with_the_sink),
-        cmocka_unit_test(rules_of_types),
+        cmocka_unit_test(changed_keys),           cmocka_unit_test(panels_must_fit_their_use),  cmocka_unit_test(panels_are_those_of_layout_1),
+        cmocka_unit_test(damaged_heads),          cmocka_unit_test(unaligned_files_open),       cmocka_unit_test(a_second_time_gives_the_same_bytes),
+        cmocka_unit_test(threads_change_nothing), cmocka_unit_test(writing_ends_with_the_sink), cmocka_unit_test(rules_of_types),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

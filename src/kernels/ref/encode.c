@@ -7,6 +7,17 @@
 
 enum { SUPER = 256, SUB4 = 32, SUBS4 = SUPER / SUB4, SUB6 = 16, SUBS6 = SUPER / SUB6, STEPS = 9, ROUNDS = 3 };
 
+/* Sums run in this many lanes, which vectors can follow; every count of values here is a multiple. */
+enum { LANES = 8 };
+
+static float sum_of(const float lanes[LANES])
+{
+    float sum = 0.0f;
+    for (int l = 0; l < LANES; l++)
+        sum += lanes[l];
+    return sum;
+}
+
 static void put_half(uint8_t *out, float value)
 {
     uint16_t half = pl_float_to_half(value);
@@ -30,10 +41,11 @@ static inline float whole(float value, float low, float high)
 /* Large values matter more than small ones, since they carry most of a product; the mean keeps small ones from being given up. */
 static void set_weights(const float *x, int n, float *w)
 {
-    float sum = 0.0f;
-    for (int i = 0; i < n; i++)
-        sum += x[i] * x[i];
-    float rms = sqrtf(sum / (float)n);
+    float sum[LANES] = {0};
+    for (int i = 0; i < n; i += LANES)
+        for (int l = 0; l < LANES; l++)
+            sum[l] += x[i + l] * x[i + l];
+    float rms = sqrtf(sum_of(sum) / (float)n);
     for (int i = 0; i < n; i++)
         w[i] = rms + fabsf(x[i]);
 }
@@ -50,34 +62,38 @@ static void round_to(const float *x, int n, float scale, float low, float high, 
 
 static float error_of(const float *x, const float *w, int n, float scale, const float *q)
 {
-    float error = 0.0f;
-    for (int i = 0; i < n; i++) {
-        float d = x[i] - scale * q[i];
-        error += w[i] * d * d;
-    }
-    return error;
+    float error[LANES] = {0};
+    for (int i = 0; i < n; i += LANES)
+        for (int l = 0; l < LANES; l++) {
+            float d = x[i + l] - scale * q[i + l];
+            error[l] += w[i + l] * d * d;
+        }
+    return sum_of(error);
 }
 
 /* The scale that is best for given quants; `gain`: what it takes off the sum of w x^2. */
 static float least_squares(const float *x, const float *w, int n, const float *q, float otherwise, float *gain)
 {
-    float xq = 0.0f, qq = 0.0f;
-    for (int i = 0; i < n; i++) {
-        xq += w[i] * x[i] * q[i];
-        qq += w[i] * q[i] * q[i];
-    }
+    float xqs[LANES] = {0}, qqs[LANES] = {0};
+    for (int i = 0; i < n; i += LANES)
+        for (int l = 0; l < LANES; l++) {
+            float wq = w[i + l] * q[i + l];
+            xqs[l] += wq * x[i + l];
+            qqs[l] += wq * q[i + l];
+        }
+    float xq = sum_of(xqs), qq = sum_of(qqs);
     *gain = qq > 0.0f ? xq * xq / qq : 0.0f;
     return qq > 0.0f ? xq / qq : otherwise;
 }
 
-/* low = -high - 1: the value of largest magnitude goes near either end, so scales of both signs are tried. */
+/* low = -high - 1: the value of largest magnitude goes near either end. With few steps it matters which, so scales of both signs are tried. */
 static float fit_symmetric(const float *x, const float *w, int n, float low, float high)
 {
     float largest = 0.0f, best = 0.0f, most = -1.0f, gain, q[SUPER];
     for (int i = 0; i < n; i++)
         largest = fmaxf(largest, fabsf(x[i]));
     for (int step = -STEPS; step <= STEPS && largest > 0.0f; step++)
-        for (int sign = -1; sign <= 1; sign += 2) {
+        for (int sign = low < -8.0f ? 1 : -1; sign <= 1; sign += 2) {
             float scale = (float)sign * largest / (0.1f * (float)step - low);
             round_to(x, n, scale, low, high, q);
             scale = least_squares(x, w, n, q, scale, &gain);
@@ -179,25 +195,29 @@ static void round_affine(const float *x, int n, float scale, float offset, float
 
 static float error_affine(const float *x, const float *w, int n, float scale, float offset, const float *q)
 {
-    float error = 0.0f;
-    for (int i = 0; i < n; i++) {
-        float d = x[i] - (scale * q[i] - offset);
-        error += w[i] * d * d;
-    }
-    return error;
+    float error[LANES] = {0};
+    for (int i = 0; i < n; i += LANES)
+        for (int l = 0; l < LANES; l++) {
+            float d = x[i + l] - (scale * q[i + l] - offset);
+            error[l] += w[i + l] * d * d;
+        }
+    return sum_of(error);
 }
 
 /* The least-squares problem x = a * p - b * r over n values: sums of w p p, w p r, .. */
 static void fit_pair(const float *x, const float *w, int n, const float *p, const float *r, float *a, float *b)
 {
-    float pp = 0.0f, pr = 0.0f, rr = 0.0f, xp = 0.0f, xr = 0.0f;
-    for (int i = 0; i < n; i++) {
-        pp += w[i] * p[i] * p[i];
-        pr += w[i] * p[i] * r[i];
-        rr += w[i] * r[i] * r[i];
-        xp += w[i] * x[i] * p[i];
-        xr += w[i] * x[i] * r[i];
-    }
+    float pps[LANES] = {0}, prs[LANES] = {0}, rrs[LANES] = {0}, xps[LANES] = {0}, xrs[LANES] = {0};
+    for (int i = 0; i < n; i += LANES)
+        for (int l = 0; l < LANES; l++) {
+            float wp = w[i + l] * p[i + l], wr = w[i + l] * r[i + l];
+            pps[l] += wp * p[i + l];
+            prs[l] += wp * r[i + l];
+            rrs[l] += wr * r[i + l];
+            xps[l] += wp * x[i + l];
+            xrs[l] += wr * x[i + l];
+        }
+    float pp = sum_of(pps), pr = sum_of(prs), rr = sum_of(rrs), xp = sum_of(xps), xr = sum_of(xrs);
     float determinant = pp * rr - pr * pr;
     if (determinant > 1e-5f * pp * rr) {
         *a = (xp * rr - xr * pr) / determinant;
@@ -220,7 +240,7 @@ static affine fit_affine(const float *x, const float *w)
     affine best = {0.0f, -low};
     for (int step = -STEPS; step <= STEPS && high > low; step++) {
         affine try = {(high - low) / (15.0f + 0.1f * (float)step), -low};
-        for (int round = 0; round < ROUNDS; round++) {
+        for (int round = 0; round < ROUNDS - 1; round++) {
             round_affine(x, SUB4, try.scale, try.offset, q);
             fit_pair(x, w, SUB4, q, ones, &try.scale, &try.offset);
         }
