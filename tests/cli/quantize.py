@@ -43,7 +43,7 @@ class Run:
         def shrink():
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-        return subprocess.run([self.parley, *args], stdin=subprocess.DEVNULL, capture_output=True, cwd=self.folder, timeout=120,
+        return subprocess.run([self.parley, *args], stdin=subprocess.DEVNULL, capture_output=True, cwd=self.folder, timeout=300,
                               preexec_fn=shrink if limit else None)
 
     def ok(self, *args):
