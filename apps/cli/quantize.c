@@ -154,12 +154,12 @@ static void add_parts(cli_json *json, const quantize_run *run)
     cli_json_close(json, ']');
 }
 
-static parley_status print_json(const quantize_run *run, double seconds, parley_error *error)
+static parley_status print_json(const quantize_run *run, const char *out, double seconds, parley_error *error)
 {
     cli_buffer text = {0};
     cli_json json = {.out = &text};
     cli_json_open(&json, NULL, '{');
-    cli_json_string(&json, "path", run->file.path);
+    cli_json_string(&json, "path", out);
     cli_json_unsigned(&json, "bytes", run->written);
     cli_json_real(&json, "seconds", seconds);
     add_parts(&json, run);
@@ -171,14 +171,14 @@ static parley_status print_json(const quantize_run *run, double seconds, parley_
     return status;
 }
 
-static void print_summary(const quantize_run *run, double seconds)
+static void print_summary(const quantize_run *run, const char *out, double seconds)
 {
     for (int i = 0; i < PARTS && run->parts[i].name; i++) {
         const part_sum *p = &run->parts[i];
         cli_notice("%-9s %5llu tensors %10.1f MB, relative error %.2g", p->name, (unsigned long long)p->tensors, (double)p->bytes * 1e-6,
                    relative(p));
     }
-    cli_notice("%.300s: %.1f MB in %.1f s", run->file.path, (double)run->written * 1e-6, seconds);
+    cli_notice("%.300s: %.1f MB in %.1f s", out, (double)run->written * 1e-6, seconds);
 }
 
 /* ------------------------------------------------------------------ the run */
@@ -214,12 +214,13 @@ static parley_status write_file(quantize_run *run, const char *in, const char *o
         return cli_fail(error, PARLEY_ARGUMENT, "OUT is standard output, which %s", isatty(1) ? "is a terminal" : "--json needs");
     CLI_TRY(cli_output_open(&run->file, out, false, "", error));
     CLI_TRY(convert(run, in, error));
+    CLI_TRY(cli_output_commit(&run->file, error));
     double seconds = cli_seconds() - start;
     if (run->fields->json.given)
-        CLI_TRY(print_json(run, seconds, error));
-    else if (!run->fields->quiet.given)
-        print_summary(run, seconds);
-    return cli_output_commit(&run->file, error);
+        return print_json(run, out, seconds, error);
+    if (!run->fields->quiet.given)
+        print_summary(run, out, seconds);
+    return PARLEY_OK;
 }
 
 static parley_status check_arguments(const quantize_fields *fields, const cli_arguments *arguments, parley_error *error)
