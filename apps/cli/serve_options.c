@@ -1,5 +1,6 @@
 #include "serve_options.h"
 
+#include "default_model.h"
 #include "voice_store.h"
 
 #include <string.h>
@@ -120,7 +121,7 @@ static parley_status add_models(const serve_fields *f, serve_setup *s, parley_er
     }
     if (f->models.count)
         return PARLEY_OK;
-    CLI_TRY(cli_model_path(NULL, &s->default_model, error));
+    CLI_TRY(cli_default_model(&s->default_model, error));
     s->models[s->options.n_models++] = (srv_source){.name = "parley-tts", .path = s->default_model.data};
     return PARLEY_OK;
 }
