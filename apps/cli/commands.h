@@ -14,6 +14,7 @@ parley_status cli_align(int argc, char **argv, parley_error *error);
 parley_status cli_tokenize(int argc, char **argv, parley_error *error);
 parley_status cli_info(int argc, char **argv, parley_error *error);
 parley_status cli_serve(int argc, char **argv, parley_error *error);
+parley_status cli_quantize(int argc, char **argv, parley_error *error);
 parley_status cli_bench(int argc, char **argv, parley_error *error);
 
 #endif

@@ -23,6 +23,7 @@ static const subcommand subcommands[] = {
     {"serve", "models over HTTP in the shapes of the OpenAI API, and a page", cli_serve},
     {"tokenize", "ids of a text", cli_tokenize},
     {"info", "what a model is; --check reads all of it", cli_info},
+    {"quantize", "one file out of a model, in smaller types", cli_quantize},
     {"bench", "time the stages of a model", cli_bench},
 };
 

@@ -1,5 +1,6 @@
 #include "serve_options.h"
 
+#include "default_model.h"
 #include "ffmpeg.h"
 #include "voice_store.h"
 

@@ -213,6 +213,11 @@ parley_status cli_output_patch(cli_output *output, uint64_t offset, const void *
     return done == (ssize_t)size ? PARLEY_OK : cli_fail(error, PARLEY_IO, "cannot write \"%.300s\": cut short", output->path);
 }
 
+parley_status cli_output_sync(cli_output *output, parley_error *error)
+{
+    return output->regular && fsync(output->fd) != 0 ? fail_write(error, output->path) : PARLEY_OK;
+}
+
 /* An exclusive name is taken with link(), which fails when another process was faster; file systems without links get a check instead. */
 static int put_in_place(const cli_output *output)
 {

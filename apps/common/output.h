@@ -28,6 +28,8 @@ parley_status cli_output_write(cli_output *output, const void *bytes, size_t siz
 parley_status cli_output_patch(cli_output *output, uint64_t offset, const void *bytes, size_t size, parley_error *error);
 /* Fails when one of the open outputs will take the place of a file that is read (inputs.h). Errors: ARGUMENT. */
 parley_status cli_outputs_check(parley_error *error);
+/* Waits until a regular file's bytes are on the disk, so that a crash after the commit does not leave the name without them. */
+parley_status cli_output_sync(cli_output *output, parley_error *error);
 /* Puts the file under its final name and closes it; on failure nothing stays. */
 parley_status cli_output_commit(cli_output *output, parley_error *error);
 /* Closes and removes what is not committed. Any number of calls. */

@@ -39,7 +39,9 @@ typedef struct parley_asr_options {
     parley_kv kv;                   /* default PARLEY_KV_F16 */
     parley_activations activations; /* default as for synthesis */
     int32_t batch;                  /* most segments of this session at once, 1 to 64; default 4. Fewer where their caches could exceed 280 MB */
-    parley_tap_fn tap;              /* of every segment, one after the other: `mel` comes first of each */
+    const int32_t *teacher;         /* [n_teacher] ids taken in place of the chosen ones, in the first segment; NULL: none. Not of streams */
+    size_t n_teacher;
+    parley_tap_fn tap; /* of every segment, one after the other: `mel` comes first of each */
     void *tap_context;
     bool stream;                   /* the sound is heard while it comes: parley_asr_poll() instead of step and run; windowed attention, no tap */
     double stream_chunk_seconds;   /* sound between two answers, 0.25 to 30; default 2 */
@@ -106,6 +108,7 @@ typedef struct parley_asr_result {
     size_t n_segments;
     uint64_t kv_bytes;
     parley_asr_times times;
+    uint64_t teacher_choices, teacher_agreed; /* with a teacher */
 } parley_asr_result;
 
 /* What there is so far. */

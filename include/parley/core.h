@@ -187,7 +187,7 @@ typedef struct parley_type_use {
 typedef struct parley_info {
     size_t size;
     const char *family;         /* "qwen3_tts" */
-    const char *dialect;        /* "hf", "qwentts", "qts", "transcribe", "llama"; several joined by "+" */
+    const char *dialect;        /* "hf", "qwentts", "qts", "transcribe", "llama", "parley"; several joined by "+" */
     const char *model_type;     /* "base", "custom_voice", "voice_design"; "recogniser", "aligner"; "" */
     const char *model_size;     /* "0b6", "1b7", "" */
     const char *identity;       /* what voices depend on: type, size, length of vectors, groups and size of codebooks, as one word */

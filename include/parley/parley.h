@@ -31,6 +31,7 @@
 #include <parley/audio.h>
 #include <parley/core.h>
 #include <parley/engine.h>
+#include <parley/quantize.h>
 #include <parley/tts.h>
 #include <parley/voice.h>
 

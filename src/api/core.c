@@ -1,3 +1,4 @@
+#include "api/options.h"
 #include "base/cpu.h"
 #include "engine/model.h"
 
@@ -19,8 +20,7 @@ void parley_open_options_init(parley_open_options *options)
     *options = (parley_open_options){.size = sizeof *options, .threads = cores < DEFAULT_MOST_THREADS ? cores : DEFAULT_MOST_THREADS};
 }
 
-/* The caller's options or the defaults, checked. */
-static parley_status complete(const parley_open_options *given, parley_open_options *options, parley_error *error)
+parley_status pl_open_options_complete(const parley_open_options *given, parley_open_options *options, parley_error *error)
 {
     parley_open_options_init(options);
     if (!given)
@@ -61,7 +61,7 @@ parley_status parley_model_open(const char *path, const parley_open_options *opt
     parley_open_options o;
     if (!path || !model)
         return missing_argument(!path ? "path" : "model", error);
-    PL_TRY(complete(options, &o, error));
+    PL_TRY(pl_open_options_complete(options, &o, error));
     pl_location location = located(path, &o);
     return pl_model_open(&location, &o, model, error);
 }
@@ -72,7 +72,7 @@ parley_status parley_model_open_memory(const parley_memory_file *files, size_t c
     parley_open_options o;
     if (!files || !count || !model)
         return missing_argument(!model ? "model" : "files", error);
-    PL_TRY(complete(options, &o, error));
+    PL_TRY(pl_open_options_complete(options, &o, error));
     if (o.codec_path || o.second_path)
         return pl_fail(error, PARLEY_ARGUMENT, "%s_path is set, expected NULL: with files in memory it is one of them",
                        o.codec_path ? "codec" : "second");
@@ -95,7 +95,7 @@ parley_status parley_inspect(const char *path, const parley_open_options *option
     parley_open_options o;
     if (!path || !info)
         return missing_argument(!path ? "path" : "info", error);
-    PL_TRY(complete(options, &o, error));
+    PL_TRY(pl_open_options_complete(options, &o, error));
     pl_location location = located(path, &o);
     return pl_model_inspect(&location, &o, info, error);
 }
@@ -106,7 +106,7 @@ parley_status parley_check(const char *path, const parley_open_options *options,
     parley_open_options o;
     if (!path || !report || !faults)
         return missing_argument(!path ? "path" : !report ? "report" : "faults", error);
-    PL_TRY(complete(options, &o, error));
+    PL_TRY(pl_open_options_complete(options, &o, error));
     pl_location location = located(path, &o);
     return pl_model_check(&location, &o, report, context, faults, error);
 }

@@ -41,6 +41,7 @@ typedef struct pl_tensor {
     int64_t shape[PL_MAX_RANK];
     const void *data;
     size_t bytes;
+    bool packed; /* the data are the panels of the matrix that this shape becomes (kernels/kernels.h), not rows of the shape */
 } pl_tensor;
 
 typedef struct pl_type_facts {

@@ -55,9 +55,18 @@ parley_status pl_codec_codebook_rows(pl_loader *loader, int size, int width, con
     return PARLEY_OK;
 }
 
+/* Rows that are float32 in the file, and are no sums, are used where they lie. */
+static bool is_ready(const pl_tensor *rows, const pl_tensor *usage)
+{
+    return rows->type == PL_F32 && !usage->data && (uintptr_t)rows->data % _Alignof(float) == 0;
+}
+
 static parley_status load_codebook(pl_loader *loader, const pl_codec_shape *shape, const pl_tensor *sums, const pl_tensor *usage,
                                    const float **codebook, parley_error *error)
 {
+    *codebook = sums->data;
+    if (is_ready(sums, usage))
+        return PARLEY_OK;
     size_t count = (size_t)shape->codebook_size * (size_t)shape->codebook_width;
     float *rows = pl_arena_alloc_raw(loader->arena, count, sizeof *rows);
     if (!rows)

@@ -95,6 +95,19 @@ parley_status pl_model_check(const pl_location *location, const parley_open_opti
     return family->check(&env, location, report, context, faults, error);
 }
 
+parley_status pl_model_quantize(const pl_location *location, const parley_open_options *options, const parley_quantize_options *types,
+                                const pl_sink *sink, parley_error *error)
+{
+    pl_environment env;
+    const pl_family *family;
+    PL_TRY(set_up(options, &env, error));
+    parley_status status = find_family(&env.allocator, location, &family, error);
+    if (status == PARLEY_OK)
+        status = family->quantize(&env, location, types, sink, error);
+    pl_pool_close(env.pool);
+    return status;
+}
+
 static const pl_tts_ops *speaking_family(void)
 {
     const pl_family *const *family = pl_families();

@@ -3,6 +3,7 @@
 #define PL_ENGINE_MODEL_H
 
 #include "models/family.h"
+#include "models/quantize.h"
 
 struct parley_model {
     pl_environment env;
@@ -18,6 +19,10 @@ void pl_model_close(parley_model *model);
 parley_status pl_model_inspect(const pl_location *location, const parley_open_options *options, parley_info **info, parley_error *error);
 parley_status pl_model_check(const pl_location *location, const parley_open_options *options, pl_report_finding report, void *context, size_t *faults,
                              parley_error *error);
+
+/* Everything of a model to one file; weights are read and not kept. */
+parley_status pl_model_quantize(const pl_location *location, const parley_open_options *options, const parley_quantize_options *types,
+                                const pl_sink *sink, parley_error *error);
 
 /* See parley_codec_reference_cut(): the rule of the family that speaks. */
 uint64_t pl_reference_cut(uint64_t ref_frames, uint64_t total_frames, uint64_t samples);

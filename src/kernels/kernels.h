@@ -39,6 +39,9 @@ static inline int pl_panels(const pl_matrix *m)
     return (m->rows + PL_PANEL - 1) / PL_PANEL;
 }
 
+/* Of the layouts above: files that hold packed matrices state it. Goes up when a packed layout changes, not when a type is added. */
+enum { PL_PACK_VERSION = 1 };
+
 /* Whether matrices of this type are stored packed. */
 bool pl_type_is_packed(pl_type type);
 
@@ -69,6 +72,12 @@ void pl_dequantize(pl_type type, const void *source, int64_t values, float *out)
 /* float32 to F32, F16 (round to nearest even, overflow to infinity), BF16 (nearest even), Q8_0 (scale amax / 127 as a half, round half away from
  * zero, as ggml does): rows of caches. `values` a multiple of the block. */
 void pl_quantize(pl_type type, const float *source, int64_t values, void *out);
+
+/* The types that weights are stored in when a file is made: the above, Q6_K, Q4_K, Q4_0. */
+bool pl_type_is_encoded(pl_type type);
+
+/* float32 to such a type, as pl_quantize() where that has it; the others' scales are searched for the least weighted square error. Slow. */
+void pl_encode(pl_type type, const float *source, int64_t values, void *out);
 
 float pl_half_to_float(uint16_t half);
 uint16_t pl_float_to_half(float value);

@@ -110,8 +110,13 @@ pl_entry *pl_catalogue_find(const pl_container *container, const char *names, pl
             return entry;
         p += length + (p[length] == '|');
     }
-    expand(names, strcspn(names, "|"), values, suffix, name);
+    pl_catalogue_name(names, values, suffix, name);
     return NULL;
+}
+
+void pl_catalogue_name(const char *names, pl_name_values values, const char *suffix, char name[PL_MODEL_NAME])
+{
+    expand(names, strcspn(names, "|"), values, suffix, name);
 }
 
 /* ------------------------------------------------------------------ shapes */
@@ -141,8 +146,56 @@ static bool same_shape(const pl_tensor *tensor, const int64_t *shape, int rank)
     return n == without_ones(shape, rank, b) && memcmp(a, b, (size_t)n * sizeof *a) == 0;
 }
 
+static pl_matrix matrix_of(const pl_tensor *t, const int64_t *shape, int rank, pl_use use, pl_pack_map *map)
+{
+    int64_t full[PL_MAX_RANK] = {1, 1, 1, 1};
+    memcpy(full, shape, (size_t)rank * sizeof *shape);
+    pl_matrix matrix = {.type = t->type, .rows = pl_form_map(use.form, full, use.stride, map), .data = t->data};
+    int64_t cols = (int64_t)map->taps * map->width;
+    matrix.cols = cols <= INT32_MAX && map->width % pl_type_info(t->type)->values == 0 ? (int)cols : 0;
+    matrix.panel_bytes = pl_panel_bytes(t->type, matrix.cols);
+    return matrix;
+}
+
+/* Panels are read without further checks: they must be those of the matrix that the tensor is used as, all of them. */
+static bool panels_fit(pl_findings *f, const pl_entry *entry, const int64_t *shape, int rank, pl_use use)
+{
+    const pl_tensor *t = &entry->tensor;
+    if (!t->packed)
+        return true;
+    if (use.form == PL_FORM_ROWS) {
+        pl_findings_add(f, PARLEY_FINDING_TYPE, entry->name, "packed, but it is no matrix of a layer");
+        return false;
+    }
+    pl_pack_map map;
+    pl_matrix matrix = matrix_of(t, shape, rank, use, &map);
+    size_t expected = (size_t)pl_panels(&matrix) * matrix.panel_bytes;
+    if (matrix.cols > 0 && expected == t->bytes)
+        return true;
+    pl_findings_add(f, PARLEY_FINDING_SHAPE, entry->name, "%zu bytes of panels are expected, %zu found", expected, t->bytes);
+    return false;
+}
+
+/* As pl_first_not_finite(), of panels; -1 too where there is no memory for a row. */
+static int64_t first_not_finite_packed(pl_findings *f, const pl_tensor *t, pl_use use)
+{
+    pl_pack_map map;
+    pl_matrix matrix = matrix_of(t, t->shape, t->rank, use, &map);
+    pl_arena_mark mark = pl_arena_save(f->arena);
+    float *row = pl_arena_alloc_raw(f->arena, (size_t)matrix.cols, sizeof *row);
+    pl_tensor values = {.type = PL_F32, .rank = 1, .shape = {matrix.cols}, .data = row, .bytes = (size_t)matrix.cols * sizeof *row};
+    int64_t found = -1;
+    for (int r = 0; row && r < matrix.rows && found < 0; r++) {
+        pl_matrix_row(&matrix, r, row);
+        int64_t at = pl_first_not_finite(&values);
+        found = at < 0 ? -1 : (int64_t)r * matrix.cols + at;
+    }
+    pl_arena_restore(f->arena, mark);
+    return found;
+}
+
 /* Whether the tensor can be used; it then gets its canonical shape. */
-static bool accept(pl_findings *f, const pl_entry *entry, const int64_t *shape, int rank, pl_tensor *out)
+static bool accept(pl_findings *f, const pl_entry *entry, const int64_t *shape, int rank, pl_use use, pl_tensor *out)
 {
     char expected[96], got[96];
     const pl_tensor *t = &entry->tensor;
@@ -156,7 +209,9 @@ static bool accept(pl_findings *f, const pl_entry *entry, const int64_t *shape, 
         pl_findings_add(f, PARLEY_FINDING_SHAPE, entry->name, "%s is expected, %s found", expected, got);
         return false;
     }
-    if (shape[rank - 1] % pl_type_info(t->type)->values) {
+    if (!panels_fit(f, entry, shape, rank, use))
+        return false;
+    if (!t->packed && shape[rank - 1] % pl_type_info(t->type)->values) {
         pl_findings_add(f, PARLEY_FINDING_TYPE, entry->name, "rows of %lld values in blocks of type %s", (long long)shape[rank - 1], entry->stored);
         return false;
     }
@@ -166,12 +221,12 @@ static bool accept(pl_findings *f, const pl_entry *entry, const int64_t *shape, 
     return true;
 }
 
-void pl_catalogue_take(pl_findings *f, pl_entry *entry, const int64_t *shape, int rank, pl_tensor *out)
+void pl_catalogue_take(pl_findings *f, pl_entry *entry, const int64_t *shape, int rank, pl_use use, pl_tensor *out)
 {
     entry->used = true;
-    if (!accept(f, entry, shape, rank, out) || !f->report || !f->values)
+    if (!accept(f, entry, shape, rank, use, out) || !f->report || !f->values)
         return;
-    int64_t at = pl_first_not_finite(&entry->tensor);
+    int64_t at = out->packed ? first_not_finite_packed(f, out, use) : pl_first_not_finite(out);
     if (at >= 0)
         pl_findings_add(f, PARLEY_FINDING_VALUE, entry->name, "value %lld is not finite", (long long)at);
 }

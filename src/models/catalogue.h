@@ -5,15 +5,17 @@
 
 #include "models/family.h"
 #include "models/json.h"
+#include "nn/linear.h"
 #include "weights/container.h"
 
 /* ------------------------------------------------------------------ findings */
 
-/* Set `report` (or not), `context` and `values`, the rest zero. A copy is a state to return to. */
+/* Set `report` (or not), `context`, `values` and `arena`, the rest zero. A copy is a state to return to. */
 typedef struct pl_findings {
     pl_report_finding report; /* NULL: faults are counted and kept as text */
     void *context;
-    bool values; /* with a report: values that are not finite are findings */
+    bool values;     /* with a report: values that are not finite are findings */
+    pl_arena *arena; /* work space for that */
     size_t faults;
     parley_status status; /* of the first fault */
     char text[400];       /* the faults that fit */
@@ -39,12 +41,21 @@ typedef struct pl_name_values {
 /* The entry of a name + suffix that is there; NULL when there is none, or no container. `name`: the one that was found, else the first. */
 pl_entry *pl_catalogue_find(const pl_container *container, const char *names, pl_name_values values, const char *suffix, char name[PL_MODEL_NAME]);
 
+/* The first of the names, in full. */
+void pl_catalogue_name(const char *names, pl_name_values values, const char *suffix, char name[PL_MODEL_NAME]);
+
 /* Size of axis `axis` of a tensor of `rank` axes, whose leading axes of 1 may be absent; 0 when there is no such tensor. */
 int64_t pl_catalogue_dim(const pl_container *container, const char *name, int rank, int axis);
 
+/* How a tensor is used: what it becomes, which says in which panels a file may hold it. */
+typedef struct pl_use {
+    pl_form form;
+    int stride; /* of a transposed convolution */
+} pl_use;
+
 /* Takes an entry as a tensor of this shape: axes of 1 come and go in files. It is marked as used; faults of type, shape and (with report and values)
  * values go to the findings. `out` is set when type and shape are right. */
-void pl_catalogue_take(pl_findings *findings, pl_entry *entry, const int64_t *shape, int rank, pl_tensor *out);
+void pl_catalogue_take(pl_findings *findings, pl_entry *entry, const int64_t *shape, int rank, pl_use use, pl_tensor *out);
 
 /* That a tensor of this shape is missing. */
 void pl_catalogue_missing(pl_findings *findings, const char *name, const int64_t *shape, int rank);

@@ -80,7 +80,7 @@ parley_status pl_count_types(pl_arena *arena, const pl_container *container, par
         parley_type_use *u = use_of(use, &info->n_types, pl_type_info(t->type)->name);
         u->tensors++;
         u->bytes += t->bytes;
-        info->parameters += (uint64_t)pl_tensor_values(t);
+        info->parameters += t->type == PL_OTHER ? 0 : (uint64_t)pl_tensor_values(t); /* a vocabulary, say, is none */
     }
     info->types = use;
     return PARLEY_OK;

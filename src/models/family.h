@@ -8,6 +8,7 @@
 #include "kernels/kernels.h"
 
 #include <parley/asr.h>
+#include <parley/quantize.h>
 #include <parley/voice.h>
 
 #include <stdatomic.h>
@@ -103,6 +104,8 @@ typedef struct pl_asr_ops {
                            const atomic_bool *cancel, parley_alignment **alignment, parley_error *error);
 } pl_asr_ops;
 
+struct pl_sink; /* models/quantize.h */
+
 typedef struct pl_family {
     const char *name;
     bool (*probe)(const parley_allocator *allocator, pl_source *source); /* whether the files look like this family's */
@@ -115,6 +118,8 @@ typedef struct pl_family {
     parley_status (*tokenize)(const void *model, const char *text, size_t length, bool special_tokens, int32_t **ids, size_t *count,
                               parley_error *error);
     parley_status (*bench)(const void *model, const parley_bench_options *options, pl_report_row report, void *context, parley_error *error);
+    parley_status (*quantize)(const pl_environment *environment, const pl_location *location, const parley_quantize_options *options,
+                              const struct pl_sink *sink, parley_error *error);
     const pl_tts_ops *tts; /* NULL: the family does not speak */
     const pl_asr_ops *asr; /* NULL: it does not hear */
 } pl_family;

@@ -2,6 +2,7 @@
 #include "models/files.h"
 
 #include "models/halves.h"
+#include "models/parley.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -176,6 +177,17 @@ parley_status pl_opening_gguf(pl_opening *o, pl_source *source, const char *name
     return status;
 }
 
+/* Packed tensors get their shapes; a container with a fault is closed. */
+static parley_status prepare(pl_opening *o, pl_part_file *file)
+{
+    char where[PL_MODEL_WHERE];
+    pl_part_file_describe(file, where, sizeof where);
+    parley_status status = pl_parley_prepare(&file->container, where, o->error);
+    if (status != PARLEY_OK)
+        pl_container_close(&file->container);
+    return status;
+}
+
 static parley_status scan_gguf(pl_opening *o, pl_source *source, const char *name, unsigned wanted)
 {
     pl_part_file file;
@@ -193,6 +205,8 @@ static parley_status scan_gguf(pl_opening *o, pl_source *source, const char *nam
         if (!*o->foreign.name)
             o->foreign = foreign;
     }
+    if (kind.family && kind.dialect == o->rules->packed_dialect)
+        PL_TRY(prepare(o, &file));
     return pl_files_keep(o, &file, kind.parts & wanted);
 }
 

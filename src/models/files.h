@@ -68,6 +68,7 @@ typedef struct pl_file_rules {
     int codec;            /* the part that a codec path replaces, -1: none */
     const char *inner;    /* a folder "name/" inside a folder of GGUF files that may hold the codec, NULL: none */
     int inner_dialect;    /* its dialect */
+    int packed_dialect;   /* the one whose files hold packed tensors (parley.h) */
     const char *expected; /* architectures, for messages */
     /* Tells an open GGUF file by its content; `kind` is zero before. `where` is its name in messages. MISSING, FORMAT, MEMORY. */
     parley_status (*classify)(const parley_allocator *allocator, const pl_container *c, const char *where, pl_file_kind *kind, parley_error *error);

@@ -200,6 +200,48 @@ parley_status pl_values_read(const pl_values *from, const pl_value_row *rows, si
     return PARLEY_OK;
 }
 
+/* ------------------------------------------------------------------ writing */
+
+static bool in_range(const pl_value_row *row, double number)
+{
+    return number >= row->low && number <= row->high;
+}
+
+static void write_row(const pl_value_row *row, const char *key, const void *field, pl_gguf_head *head)
+{
+    switch (row->kind) {
+    case PL_INT:
+        if (in_range(row, *(const int32_t *)field))
+            pl_gguf_put_int(head, key, *(const int32_t *)field);
+        break;
+    case PL_INT64:
+        if (in_range(row, (double)*(const int64_t *)field))
+            pl_gguf_put_int(head, key, *(const int64_t *)field);
+        break;
+    case PL_FLOAT:
+        if (in_range(row, (double)*(const float *)field))
+            pl_gguf_put_float(head, key, *(const float *)field);
+        break;
+    case PL_DOUBLE:
+        if (in_range(row, *(const double *)field))
+            pl_gguf_put_double(head, key, *(const double *)field);
+        break;
+    case PL_BOOL: pl_gguf_put_bool(head, key, *(const bool *)field); break;
+    case PL_TEXT: pl_gguf_put_text(head, key, *(const char *const *)field); break;
+    case PL_INTS:
+        if (*(const int *)field > 0)
+            pl_gguf_put_ints(head, key, (const int *)field + 1, (size_t) * (const int *)field);
+        break;
+    }
+}
+
+void pl_values_write(const pl_value_row *rows, size_t count, const void *source, pl_gguf_head *head)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].keys[0])
+            write_row(&rows[i], rows[i].keys[0], (const char *)source + rows[i].field, head);
+}
+
 /* ------------------------------------------------------------------ values that must be one of a few */
 
 typedef struct shown {

@@ -5,6 +5,7 @@
 #include "models/json.h"
 #include "text/tokenizer.h"
 #include "weights/container.h"
+#include "weights/gguf_write.h"
 
 enum { PL_MAX_VALUES = 8 };
 
@@ -38,6 +39,8 @@ typedef struct pl_values {
 
 /* MISSING, FORMAT (kinds, ranges), MEMORY. */
 parley_status pl_values_read(const pl_values *from, const pl_value_row *rows, size_t count, void *target);
+/* The values as keys, under the first name that each has in GGUF files; without those that are out of range, since they are not there. */
+void pl_values_write(const pl_value_row *rows, size_t count, const void *source, pl_gguf_head *head);
 /* UNSUPPORTED. */
 parley_status pl_values_only(const pl_values *from, const pl_value_only *rows, size_t count);
 

@@ -4,6 +4,27 @@
 
 /* ------------------------------------------------------------------ loading */
 
+int pl_form_map(pl_form form, const int64_t *shape, int stride, pl_pack_map *map)
+{
+    int first = (int)shape[0], second = (int)shape[1];
+    if (form == PL_FORM_TRANSPOSED) { /* output t * stride + j takes kernel element j of input t and, for the long kernel, element j + stride of
+                                         input t - 1, which is tap 0 */
+        int kernel = (int)shape[2], taps = kernel / stride;
+        *map = (pl_pack_map){.base = (int64_t)(taps - 1) * stride,
+                             .stride_j = 1,
+                             .stride_o = kernel,
+                             .outer = second,
+                             .taps = taps,
+                             .stride_tap = -stride,
+                             .width = first,
+                             .stride_c = (int64_t)second * kernel};
+        return stride * second;
+    }
+    int taps = form == PL_FORM_CONV ? (int)shape[2] : 1;
+    *map = (pl_pack_map){.outer = first, .stride_o = (int64_t)second * taps, .taps = taps, .stride_tap = 1, .width = second, .stride_c = taps};
+    return first;
+}
+
 typedef struct packing {
     const pl_matrix *matrix;
     uint8_t *data;
@@ -88,11 +109,57 @@ static bool is_plain(pl_type type)
     return pl_type_info(type)->values == 1;
 }
 
+enum { ALIGNMENT = 64 }; /* of panels, for the kernels' loads */
+
+/* Panels of another type, rounded as the tensor's elements would be. */
+static parley_status round_panels(pl_loader *loader, const pl_tensor *tensor, pl_matrix *matrix, parley_error *error)
+{
+    const pl_matrix stored = *matrix;
+    size_t count = (size_t)stored.rows * (size_t)stored.cols;
+    float *values = pl_alloc(&loader->arena->allocator, count, sizeof *values);
+    if (!values)
+        return pl_fail_memory(error, "weights of a convolution");
+    for (int r = 0; r < stored.rows; r++)
+        pl_matrix_row(&stored, r, values + (size_t)r * (size_t)stored.cols);
+    pl_tensor plain = {.type = PL_F32, .data = values, .bytes = count * sizeof *values};
+    pl_pack_map lines = {.outer = stored.rows, .stride_o = stored.cols, .taps = 1, .width = stored.cols, .stride_c = 1};
+    pl_loader quiet = *loader;
+    quiet.done = NULL;
+    matrix->type = PL_Q8_0;
+    parley_status status = pack(&quiet, &plain, &lines, matrix, error);
+    loader->packed_bytes = quiet.packed_bytes;
+    release_unblocked(loader, &plain);
+    if (status == PARLEY_OK && loader->done)
+        loader->done(loader->context, tensor);
+    return status;
+}
+
+/* Panels are used where they lie, unless they are to be rounded. In memory of the caller they may lie anywhere, and a file may be aligned to less. */
+static parley_status take_packed(pl_loader *loader, const pl_tensor *tensor, bool rounded, pl_matrix *matrix, parley_error *error)
+{
+    matrix->panel_bytes = pl_panel_bytes(matrix->type, matrix->cols);
+    matrix->data = tensor->data;
+    if (rounded && matrix->type != PL_Q8_0)
+        return round_panels(loader, tensor, matrix, error);
+    if ((uintptr_t)tensor->data % ALIGNMENT == 0)
+        return PARLEY_OK;
+    uint8_t *copy = pl_arena_alloc_raw(loader->arena, tensor->bytes, 1);
+    if (!copy)
+        return pl_fail_memory(error, "packed weights");
+    memcpy(copy, tensor->data, tensor->bytes);
+    matrix->data = copy;
+    loader->packed_bytes += tensor->bytes;
+    return PARLEY_OK;
+}
+
+/* Blocks of a file run along its rows, which are the matrix's where a convolution has one tap. */
 static parley_status load_matrix(pl_loader *loader, const pl_tensor *tensor, const pl_pack_map *map, int rows, bool by_rows, pl_matrix *matrix,
                                  parley_error *error)
 {
     *matrix = (pl_matrix){.type = tensor->type, .rows = rows, .cols = map->taps * map->width};
     bool rounded = is_rounded(loader, map, rows), plain = is_plain(tensor->type);
+    if (tensor->packed)
+        return take_packed(loader, tensor, rounded, matrix, error);
     if (rounded && plain)
         matrix->type = PL_Q8_0;
     if (!plain && (!by_rows || (rounded && tensor->type != PL_Q8_0)))
@@ -123,9 +190,9 @@ static parley_status load_bias(pl_loader *loader, const pl_tensor *bias, const f
 
 parley_status pl_load_linear(pl_loader *loader, const pl_tensor *weight, const pl_tensor *bias, pl_linear *linear, parley_error *error)
 {
-    int out = (int)weight->shape[0], in = (int)weight->shape[1];
-    pl_pack_map map = {.outer = out, .stride_o = in, .taps = 1, .width = in, .stride_c = 1};
-    PL_TRY(load_matrix(loader, weight, &map, out, true, &linear->w, error));
+    pl_pack_map map;
+    int rows = pl_form_map(PL_FORM_LINEAR, weight->shape, 1, &map);
+    PL_TRY(load_matrix(loader, weight, &map, rows, true, &linear->w, error));
     return load_bias(loader, bias, &linear->bias, error);
 }
 
@@ -133,8 +200,9 @@ parley_status pl_load_conv(pl_loader *loader, const pl_tensor *weight, const pl_
 {
     int out = (int)weight->shape[0], in = (int)weight->shape[1], taps = (int)weight->shape[2];
     *conv = (pl_conv){.in = in, .out = out, .taps = taps, .dilation = dilation, .stride = 1};
-    pl_pack_map map = {.outer = out, .stride_o = (int64_t)in * taps, .taps = taps, .stride_tap = 1, .width = in, .stride_c = taps};
-    PL_TRY(load_matrix(loader, weight, &map, out, taps == 1, &conv->linear.w, error));
+    pl_pack_map map;
+    int rows = pl_form_map(PL_FORM_CONV, weight->shape, 1, &map);
+    PL_TRY(load_matrix(loader, weight, &map, rows, taps == 1, &conv->linear.w, error));
     return load_bias(loader, bias, &conv->linear.bias, error);
 }
 
@@ -176,21 +244,14 @@ parley_status pl_load_conv2d(pl_loader *loader, const pl_tensor *weight, const i
     return status;
 }
 
-/* Output t * stride + j takes kernel element j of input t and, for the long kernel, element j + stride of input t - 1, which is tap 0. */
 parley_status pl_load_transposed_conv(pl_loader *loader, const pl_tensor *weight, const pl_tensor *bias, int stride, pl_conv *conv,
                                       parley_error *error)
 {
-    int in = (int)weight->shape[0], out = (int)weight->shape[1], kernel = (int)weight->shape[2], taps = kernel / stride;
-    *conv = (pl_conv){.in = in, .out = out, .taps = taps, .dilation = 1, .stride = stride};
-    pl_pack_map map = {.base = (int64_t)(taps - 1) * stride,
-                       .stride_j = 1,
-                       .stride_o = kernel,
-                       .outer = out,
-                       .taps = taps,
-                       .stride_tap = -stride,
-                       .width = in,
-                       .stride_c = (int64_t)out * kernel};
-    PL_TRY(load_matrix(loader, weight, &map, stride * out, false, &conv->linear.w, error));
+    int in = (int)weight->shape[0], out = (int)weight->shape[1];
+    pl_pack_map map;
+    int rows = pl_form_map(PL_FORM_TRANSPOSED, weight->shape, stride, &map);
+    *conv = (pl_conv){.in = in, .out = out, .taps = map.taps, .dilation = 1, .stride = stride};
+    PL_TRY(load_matrix(loader, weight, &map, rows, false, &conv->linear.w, error));
     const float *values;
     PL_TRY(load_bias(loader, bias, &values, error));
     if (!values)

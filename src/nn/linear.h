@@ -26,6 +26,17 @@ static inline int pl_conv_history(const pl_conv *conv)
 
 /* ------------------------------------------------------------------ loading */
 
+/* What a weight in upstream's shape becomes: rows that are read as they are, or the matrix of a layer. */
+typedef enum pl_form {
+    PL_FORM_ROWS,
+    PL_FORM_LINEAR,    /* [out, in, ..ones] */
+    PL_FORM_CONV,      /* [out, in, taps]: out rows of taps * in, tap-major */
+    PL_FORM_TRANSPOSED /* [in, out, k]: stride * out rows of k / stride * in */
+} pl_form;
+
+/* The matrix's rows, and where its elements lie in the tensor. `stride`: of a transposed convolution. */
+int pl_form_map(pl_form form, const int64_t *shape, int stride, pl_pack_map *map);
+
 /* Views of a layer's weights in upstream's shapes; bias.data NULL: none. */
 typedef struct pl_conv_tensors {
     pl_tensor weight, bias;

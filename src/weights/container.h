@@ -44,6 +44,10 @@ parley_status pl_safetensors_open(const parley_allocator *allocator, pl_source *
 /* A GGUF file. Errors: FORMAT, UNSUPPORTED (version, tensor type by name and number), IO, MISSING, MEMORY. */
 parley_status pl_gguf_open(const parley_allocator *allocator, pl_source *source, const char *name, pl_container *container, parley_error *error);
 
+/* Element types by their number in GGUF files; false for those that are not read. The number of OTHER is that of bytes (I8). */
+bool pl_gguf_type(int64_t number, pl_type *type);
+uint32_t pl_gguf_number(pl_type type);
+
 /* Whether the file begins as a GGUF does. pl_gguf_open itself tells what is wrong with one that does not. */
 bool pl_is_gguf(pl_bytes bytes);
 

@@ -18,12 +18,28 @@ static const struct {
     [10] = {"Q2_K", true, PL_Q2_K}, [11] = {"Q3_K", true, PL_Q3_K}, [12] = {"Q4_K", true, PL_Q4_K}, [13] = {"Q5_K", true, PL_Q5_K},
     [14] = {"Q6_K", true, PL_Q6_K}, [30] = {"BF16", true, PL_BF16}, [15] = {.name = "Q8_K"},        [16] = {.name = "IQ2_XXS"},
     [17] = {.name = "IQ2_XS"},      [18] = {.name = "IQ3_XXS"},     [19] = {.name = "IQ1_S"},       [20] = {.name = "IQ4_NL"},
-    [21] = {.name = "IQ3_S"},       [22] = {.name = "IQ2_S"},       [23] = {.name = "IQ4_XS"},      [24] = {.name = "I8"},
+    [21] = {.name = "IQ3_S"},       [22] = {.name = "IQ2_S"},       [23] = {.name = "IQ4_XS"},      [24] = {"I8", true, PL_OTHER},
     [25] = {.name = "I16"},         [26] = {.name = "I32"},         [27] = {.name = "I64"},         [28] = {.name = "F64"},
     [29] = {.name = "IQ1_M"},       [34] = {.name = "TQ1_0"},       [35] = {.name = "TQ2_0"},       [39] = {.name = "MXFP4"},
 };
 
 enum { N_TYPES = sizeof types / sizeof *types };
+
+bool pl_gguf_type(int64_t number, pl_type *type)
+{
+    if (number < 0 || number >= N_TYPES || !types[number].known)
+        return false;
+    *type = types[number].type;
+    return true;
+}
+
+uint32_t pl_gguf_number(pl_type type)
+{
+    uint32_t number = 0;
+    while (number + 1 < N_TYPES && (!types[number].known || types[number].type != type))
+        number++;
+    return number;
+}
 
 /* A place in the file that only moves forward, and never past the end. */
 typedef struct cursor {

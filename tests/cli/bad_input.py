@@ -391,7 +391,7 @@ def cancelled_batch(parley, here, base):
 
 def help_everywhere(parley, here, base):
     for args in ([], ["say"], ["codec"], ["codec", "decode"], ["codec", "encode"], ["voice"], ["voice", "make"], ["hear"], ["align"],
-                 ["tokenize"], ["info"], ["bench"]):
+                 ["tokenize"], ["info"], ["quantize"], ["bench"]):
         status, out, error = run(parley, here, [*args, "--help"])
         expect((status, out, error), 0, "")
         if b"usage: parley" not in out or error:

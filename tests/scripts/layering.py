@@ -29,7 +29,7 @@ BELOW = {
 # What a folder of apps/ may see beside itself and <parley/..>.
 APPS = {"common": [], "server": ["common"], "cli": ["common", "server"]}
 # The public headers: their types (statuses, errors, sampling, taps) are everybody's, the umbrella is for callers.
-PUBLIC = {f"parley/{name}.h": set(BELOW) for name in ("core", "audio", "tts", "voice", "asr")} | {"parley/parley.h": {"api"}, "parley/engine.h": {"engine", "api"}}
+PUBLIC = {f"parley/{name}.h": set(BELOW) for name in ("core", "audio", "tts", "voice", "asr", "quantize")} | {"parley/parley.h": {"api"}, "parley/engine.h": {"engine", "api"}}
 
 # System headers that only one folder may use: the operating system is base's, intrinsics are the kernels'.
 RESERVED = [

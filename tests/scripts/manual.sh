@@ -18,7 +18,7 @@ options() { "$program" "$@" --help </dev/null | grep -oE '(^|[ ,|(\[])--[a-z][a-
 [ $# -gt 0 ] || exit 0
 program=$1
 text=$(mandoc -Tascii man/parley.1 | col -bx)
-for subcommand in say 'codec decode' 'codec encode' 'voice make' 'voice list' 'voice show' 'voice remove' 'voice import' 'voice export' 'voice vector' hear align serve tokenize info bench; do
+for subcommand in say 'codec decode' 'codec encode' 'voice make' 'voice list' 'voice show' 'voice remove' 'voice import' 'voice export' 'voice vector' hear align serve tokenize info quantize bench; do
     read -ra words <<<"$subcommand"
     found=$(options "${words[@]}")
     [ "$(wc -l <<<"$found")" -ge 2 ] || { echo "parley $subcommand --help names no options"; exit 1; }

@@ -46,8 +46,8 @@ static const group groups[GROUP_COUNT] = {
     [TOWER_BLOCK] = {ASR_TOWER, AT(tower.blocks), A_LAYERS, sizeof(struct pl_tower_block_tensors)},
 };
 
-/* A pair is name.weight and name.bias, which has the shape's first size. */
-typedef enum member_kind { ONE, PAIR } member_kind;
+/* A pair is name.weight and name.bias, which has the shape's first size. A table is read row by row (or is the head, when that is tied to it). */
+typedef enum member_kind { ONE, PAIR, TABLE, SCORES, KERNEL } member_kind;
 
 typedef enum condition { NEEDED, WITHOUT_TIE } condition;
 
@@ -56,7 +56,7 @@ typedef struct tensor_row {
     member_kind kind;
     condition when;
     size_t field; /* in the group's structure */
-    const char *names[ASR_DIALECTS];
+    const char *names[3]; /* of upstream, of transcribe and parley, of llama */
     int shape[PL_MAX_RANK]; /* ends at 0 */
 } tensor_row;
 
@@ -74,8 +74,8 @@ typedef struct tensor_row {
 #define L_A     "a.blk.{i}."
 
 static const tensor_row tensor_rows[] = {
-    {TEXT, ONE, NEEDED, AT(token_embedding), {MODEL "embed_tokens.weight", "dec.token_embd.weight", "token_embd.weight"}, {VOCABULARY, WIDTH}},
-    {TEXT, ONE, WITHOUT_TIE, AT(head), {"thinker.lm_head.weight", "dec.output.weight", "output.weight"}, {HEAD_ROWS, WIDTH}},
+    {TEXT, TABLE, NEEDED, AT(token_embedding), {MODEL "embed_tokens.weight", "dec.token_embd.weight", "token_embd.weight"}, {VOCABULARY, WIDTH}},
+    {TEXT, SCORES, WITHOUT_TIE, AT(head), {"thinker.lm_head.weight", "dec.output.weight", "output.weight"}, {HEAD_ROWS, WIDTH}},
     {TEXT, ONE, NEEDED, AT(norm), {MODEL "norm.weight", "dec.output_norm.weight", "output_norm.weight"}, {WIDTH}},
     {TEXT_BLOCK, ONE, NEEDED, B(norm1), {LAYER "input_layernorm.weight", BLK "norm_attn.weight", L_BLK "attn_norm.weight"}, {WIDTH}},
     {TEXT_BLOCK, ONE, NEEDED, B(norm2), {LAYER "post_attention_layernorm.weight", BLK "norm_ffn.weight", L_BLK "ffn_norm.weight"}, {WIDTH}},
@@ -89,9 +89,9 @@ static const tensor_row tensor_rows[] = {
     {TEXT_BLOCK, ONE, NEEDED, B(up), {LAYER "mlp.up_proj.weight", BLK "ffn.up.weight", L_BLK "ffn_up.weight"}, {FFN, WIDTH}},
     {TEXT_BLOCK, ONE, NEEDED, B(down), {LAYER "mlp.down_proj.weight", BLK "ffn.down.weight", L_BLK "ffn_down.weight"}, {WIDTH, FFN}},
 
-    {TOWER, PAIR, NEEDED, T(convs[0]), {AUDIO "conv2d1", "enc.conv.0", "a.conv2d.1"}, {CHANNELS, 1, 3, 3}},
-    {TOWER, PAIR, NEEDED, T(convs[1]), {AUDIO "conv2d2", "enc.conv.1", "a.conv2d.2"}, {CHANNELS, CHANNELS, 3, 3}},
-    {TOWER, PAIR, NEEDED, T(convs[2]), {AUDIO "conv2d3", "enc.conv.2", "a.conv2d.3"}, {CHANNELS, CHANNELS, 3, 3}},
+    {TOWER, KERNEL, NEEDED, T(convs[0]), {AUDIO "conv2d1", "enc.conv.0", "a.conv2d.1"}, {CHANNELS, 1, 3, 3}},
+    {TOWER, KERNEL, NEEDED, T(convs[1]), {AUDIO "conv2d2", "enc.conv.1", "a.conv2d.2"}, {CHANNELS, CHANNELS, 3, 3}},
+    {TOWER, KERNEL, NEEDED, T(convs[2]), {AUDIO "conv2d3", "enc.conv.2", "a.conv2d.3"}, {CHANNELS, CHANNELS, 3, 3}},
     {TOWER, ONE, NEEDED, T(conv_out), {AUDIO "conv_out.weight", "enc.conv_out.weight", "a.conv_out.weight"}, {A_WIDTH, STEM}},
     {TOWER_BLOCK, PAIR, NEEDED, TB(norm1), {A_LAYER "self_attn_layer_norm", A_BLK "norm_attn", L_A "ln1"}, {A_WIDTH}},
     {TOWER_BLOCK, PAIR, NEEDED, TB(q), {A_LAYER "self_attn.q_proj", A_BLK "attn.q", L_A "attn_q"}, {A_WIDTH, A_WIDTH}},

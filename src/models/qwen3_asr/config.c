@@ -91,6 +91,7 @@ static parley_status find_kind(reader *r)
 {
     const char *type = "";
     const cJSON *classes = NULL;
+    r->config->aligner = !r->json && pl_gguf_has(r->values.places[0], ALIGNER_CLASSES);
     if (!r->json)
         return PARLEY_OK;
     PL_TRY(pl_model_json_text(r->json, THINKER "model_type", r->where, &type, r->error));
@@ -203,6 +204,22 @@ static parley_status end_ids_of_json(reader *r)
     return pl_fail(r->error, PARLEY_FORMAT, "%s: '%s' is to be an id or a list of ids", r->where, name);
 }
 
+static const char own_end_ids[] = G "end_ids"; /* of files of the dialect parley: all there are */
+
+static parley_status end_ids_of_parley(reader *r)
+{
+    int64_t *ids;
+    size_t count;
+    parley_status status;
+    if (!pl_gguf_ints(r->values.places[0], own_end_ids, ASR_MAX_END_IDS, &ids, &count, r->values.arena, &status, r->error))
+        return status != PARLEY_OK ? status : pl_fail(r->error, PARLEY_MISSING, "%s: '%s' is not there", r->where, own_end_ids);
+    for (size_t i = 0; i < count; i++)
+        PL_TRY(add_end_id(r, own_end_ids, (double)ids[i]));
+    if (count || r->config->aligner)
+        return PARLEY_OK;
+    return pl_fail(r->error, PARLEY_FORMAT, "%s: '%s' is empty", r->where, own_end_ids);
+}
+
 static parley_status end_ids_of_gguf(reader *r)
 {
     static const char *const names[] = {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.padding_token_id"};
@@ -229,11 +246,12 @@ static parley_status read_file(reader *r, asr_part part, const char *file, parle
 static parley_status read_end_ids(reader *r)
 {
     static const char file[] = "generation_config.json";
-    bool hf = r->files->part[ASR_TEXT]->dialect == ASR_HF;
+    const int dialect = r->files->part[ASR_TEXT]->dialect;
+    bool hf = dialect == ASR_HF;
     /* An aligner answers in one pass. */
     if (hf && r->config->aligner && !pl_source_has(r->files->source, file))
         return PARLEY_OK;
-    return read_file(r, ASR_TEXT, file, hf ? end_ids_of_json : end_ids_of_gguf);
+    return read_file(r, ASR_TEXT, file, hf ? end_ids_of_json : dialect == ASR_PARLEY ? end_ids_of_parley : end_ids_of_gguf);
 }
 
 parley_status pl_asr_config_read(asr_files *files, asr_config *config, parley_error *error)
@@ -248,4 +266,17 @@ parley_status pl_asr_config_read(asr_files *files, asr_config *config, parley_er
     PL_TRY(read_file(&r, ASR_TEXT, "config.json", read_text));
     PL_TRY(read_file(&r, ASR_TEXT, "preprocessor_config.json", read_front));
     return read_end_ids(&r);
+}
+
+/* ------------------------------------------------------------------ writing */
+
+void pl_asr_config_write(const asr_config *config, pl_gguf_head *head)
+{
+    pl_values_write(tower_rows, COUNT(tower_rows), config, head);
+    pl_values_write(text_rows, COUNT(text_rows), config, head);
+    if (config->aligner)
+        pl_values_write(aligner_rows, COUNT(aligner_rows), config, head);
+    pl_values_write(front_rows, COUNT(front_rows), config, head);
+    pl_gguf_put_ints(head, own_end_ids, config->end_ids, (size_t)config->n_end_ids);
+    pl_asr_languages_write(config, head);
 }

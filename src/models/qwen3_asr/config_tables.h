@@ -7,7 +7,7 @@
 
 #define FIELD(name) offsetof(asr_config, name)
 
-enum { OPTIONAL = 0, HF = 1 << ASR_HF, ALWAYS = 1 << ASR_HF | 1 << ASR_TRANSCRIBE, STATED = ALWAYS | 1 << ASR_LLAMA };
+enum { OPTIONAL = 0, OWN = 1 << ASR_HF | 1 << ASR_PARLEY, ALWAYS = OWN | 1 << ASR_TRANSCRIBE, STATED = ALWAYS | 1 << ASR_LLAMA };
 
 /* Limits far above any model of this family and far below what arithmetic on sizes could not take. */
 #define SIZE      1, 1 << 16
@@ -28,6 +28,7 @@ enum { OPTIONAL = 0, HF = 1 << ASR_HF, ALWAYS = 1 << ASR_HF | 1 << ASR_TRANSCRIB
 #define G "stt.qwen3_asr."
 #define L "qwen3vl."    /* llama: the text model, */
 #define A "clip.audio." /* the mmproj file */
+#define ALIGNER_CLASSES G "aligner.classes" /* in files of aligners alone */
 
 static const pl_value_row tower_rows[] = {
     {FIELD(tower.mels), PL_INT, STATED, SIZE, AUDIO("num_mel_bins"), {G "encoder.num_mel_bins", A "num_mel_bins"}},
@@ -52,7 +53,7 @@ static const pl_value_row text_rows[] = {
     {FIELD(text.eps), PL_FLOAT, STATED, EPS, TEXT("rms_norm_eps"), {G "decoder.rms_norm_eps", L "attention.layer_norm_rms_epsilon"}},
     {FIELD(text.theta), PL_DOUBLE, STATED, THETA, TEXT("rope_theta"), {G "decoder.rope_theta", L "rope.freq_base"}},
     {FIELD(context_length), PL_INT, STATED, 1, 1 << 30, TEXT("max_position_embeddings"), {G "decoder.max_position_embeddings", L "context_length"}},
-    {FIELD(tied), PL_BOOL, HF, 0, 1, TEXT("tie_word_embeddings"), {G "decoder.tie_word_embeddings"}},
+    {FIELD(tied), PL_BOOL, OWN, 0, 1, TEXT("tie_word_embeddings"), {G "decoder.tie_word_embeddings"}},
 
     {FIELD(audio_token), PL_INT, ALWAYS, ID, THINKER "audio_token_id", {G "audio_token_id"}},
     {FIELD(audio_start), PL_INT, ALWAYS, ID, THINKER "audio_start_token_id", {G "audio_start_token_id"}},
@@ -60,9 +61,9 @@ static const pl_value_row text_rows[] = {
 };
 
 static const pl_value_row aligner_rows[] = {
-    {FIELD(head_rows), PL_INT, HF, ROWS, THINKER "classify_num", {NULL}},
-    {FIELD(timestamp), PL_INT, HF, ID, "timestamp_token_id", {NULL}},
-    {FIELD(timestamp_ms), PL_INT, HF, 1, 1 << 20, "timestamp_segment_time", {NULL}},
+    {FIELD(head_rows), PL_INT, OWN, ROWS, THINKER "classify_num", {ALIGNER_CLASSES}},
+    {FIELD(timestamp), PL_INT, OWN, ID, "timestamp_token_id", {G "aligner.timestamp_token_id"}},
+    {FIELD(timestamp_ms), PL_INT, OWN, 1, 1 << 20, "timestamp_segment_time", {G "aligner.timestamp_ms"}},
 };
 
 /* What cannot be otherwise here. The sections of the rotation have no effect: the three positions of each token are equal. */

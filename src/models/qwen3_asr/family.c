@@ -138,5 +138,6 @@ const pl_family pl_family_qwen3_asr = {
     .check = model_check,
     .tokenize = model_tokenize,
     .bench = pl_asr_bench,
+    .quantize = pl_asr_quantize,
     .asr = &pl_asr_ops_qwen3,
 };

@@ -42,6 +42,10 @@ void pl_asr_align_options_init(const void *model, parley_align_options *options)
 parley_status pl_asr_align(const void *model, const float *pcm, size_t samples, pl_bytes text, const parley_align_options *options,
                            const atomic_bool *cancel, parley_alignment **alignment, parley_error *error);
 
+/* quantize.c */
+parley_status pl_asr_quantize(const pl_environment *environment, const pl_location *location, const parley_quantize_options *options,
+                              const struct pl_sink *sink, parley_error *error);
+
 /* bench.c */
 parley_status pl_asr_bench(const void *model, const parley_bench_options *options, pl_report_row report, void *context, parley_error *error);
 

@@ -1,4 +1,5 @@
 /* Finds the parts of a checkpoint: which file holds which, told by content. */
+#include "models/parley.h"
 #include "models/qwen3_asr/internal.h"
 
 #include <string.h>
@@ -85,8 +86,9 @@ static parley_status classify(const parley_allocator *allocator, const pl_contai
     char architecture[64];
     PL_TRY(pl_file_architecture(c, where, kind, architecture, sizeof architecture, error));
     kind->dialect = ASR_LLAMA;
-    if (strcmp(architecture, "qwen3_asr") == 0) {
-        kind->dialect = ASR_TRANSCRIBE;
+    bool own = pl_parley_is(c, "qwen3_asr");
+    if (own || strcmp(architecture, "qwen3_asr") == 0) {
+        kind->dialect = own ? ASR_PARLEY : ASR_TRANSCRIBE;
         kind->family = true;
         kind->parts = ALL_PARTS;
     } else if (strcmp(architecture, "qwen3vl") == 0) {
@@ -107,6 +109,7 @@ static const pl_file_rules rules = {
     .n_parts = ASR_PARTS,
     .first = ASR_TEXT,
     .codec = -1,
+    .packed_dialect = ASR_PARLEY,
     .expected = "qwen3_asr, qwen3vl with <asr_text> or 'clip' with qwen3a",
     .classify = classify,
     .scan_directory = scan_hf,

@@ -4,7 +4,7 @@
 
 enum { SOUND_SECONDS = 60, ROWS_A_SECOND = 13, TOKENS_A_SECOND = 12, WORK_SPACE = 64 << 20 };
 
-static const char *const dialect_names[ASR_DIALECTS] = {"hf", "transcribe", "llama"};
+static const char *const dialect_names[ASR_DIALECTS] = {"hf", "transcribe", "llama", "parley"};
 
 static parley_status list_languages(pl_arena *arena, const asr_config *config, parley_info *info, parley_error *error)
 {

@@ -95,7 +95,43 @@ static parley_status read_codes(const pl_values *from, asr_config *config)
     return PARLEY_OK;
 }
 
+/* ------------------------------------------------------------------ the dialect parley: names, whatever code they have */
+
+static const char own_names[] = "stt.qwen3_asr.language_names";
+
+static parley_status read_own(const pl_values *from, asr_config *config)
+{
+    parley_status status;
+    pl_gguf_text *names;
+    asr_language *list;
+    size_t count;
+    if (!pl_gguf_strings(from->places[0], own_names, &names, &count, from->arena, &status, from->error))
+        return status != PARLEY_OK ? status : pl_fail(from->error, PARLEY_MISSING, "%s: '%s' is not there", from->where, own_names);
+    PL_TRY(make_list(from, count, &list));
+    for (size_t i = 0; i < count; i++) {
+        const pl_span name = {names[i].text, names[i].length};
+        const asr_language *own = find(name);
+        if (name.length == 0 || memchr(name.text, 0, name.length) || pl_utf8_check(name.text, name.length) != name.length)
+            return pl_fail(from->error, PARLEY_FORMAT, "%s: item %zu of '%s' is no name", from->where, i, own_names);
+        list[i] = (asr_language){pl_arena_text(from->arena, name.text, name.length), own ? own->code : ""};
+        if (!list[i].name)
+            return pl_fail_memory(from->error, "the languages");
+    }
+    config->languages = list;
+    config->n_languages = (int)count;
+    return PARLEY_OK;
+}
+
+void pl_asr_languages_write(const asr_config *config, pl_gguf_head *head)
+{
+    pl_gguf_put_texts(head, own_names, (size_t)config->n_languages);
+    for (int i = 0; i < config->n_languages; i++)
+        pl_gguf_put_item(head, config->languages[i].name);
+}
+
 parley_status pl_asr_languages_read(const pl_values *from, asr_config *config)
 {
-    return from->json ? read_names(from, config) : read_codes(from, config);
+    if (from->json)
+        return read_names(from, config);
+    return from->dialect == ASR_PARLEY ? read_own(from, config) : read_codes(from, config);
 }

@@ -245,6 +245,17 @@ bool pl_asr_ends(const asr_config *c, int32_t id)
     return false;
 }
 
+/* The newest token of the session's first segment becomes the teacher's, as far as that reaches. */
+static void follow_teacher(asr_session *s, asr_segment *g)
+{
+    int32_t at = g->n_tokens - 1;
+    if (!s->teacher || g != s->segments || (size_t)at >= s->options.n_teacher)
+        return;
+    s->teacher_choices++;
+    s->teacher_agreed += g->tokens[at] == s->teacher[at];
+    g->tokens[at] = s->teacher[at];
+}
+
 static void choose(row *r, const float *scores)
 {
     asr_segment *g = r->segment;
@@ -255,7 +266,9 @@ static void choose(row *r, const float *scores)
         fail(r->session, status, &error);
         return;
     }
-    int32_t id = g->tokens[g->n_tokens++];
+    g->n_tokens++;
+    follow_teacher(r->session, g);
+    int32_t id = g->tokens[g->n_tokens - 1];
     if (g->stage == ASR_PROMPT) {
         pl_release(&r->session->arena.allocator, g->input, g->prompt.ids.count, (size_t)c->text.width * sizeof *g->input);
         g->input = NULL;

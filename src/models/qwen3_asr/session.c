@@ -72,6 +72,25 @@ static parley_status check_options(const asr_session *s, parley_error *error)
     return PARLEY_OK;
 }
 
+static parley_status take_teacher(asr_session *s, const parley_asr_options *o, parley_error *error)
+{
+    int32_t rows = s->model->config.head_rows;
+    if (!o->teacher)
+        return PARLEY_OK;
+    if (o->stream)
+        return pl_fail(error, PARLEY_ARGUMENT, "a teacher was given, a stream takes none");
+    int32_t *copy = PL_NEW_ARRAY(&s->arena, int32_t, o->n_teacher);
+    if (!copy)
+        return pl_fail_memory(error, "a teacher's ids");
+    for (size_t i = 0; i < o->n_teacher; i++) {
+        if (o->teacher[i] < 0 || o->teacher[i] >= rows)
+            return pl_fail(error, PARLEY_ARGUMENT, "teacher id %zu is %" PRId32 ", expected 0 to %" PRId32, i, o->teacher[i], rows - 1);
+        copy[i] = o->teacher[i];
+    }
+    s->teacher = copy;
+    return PARLEY_OK;
+}
+
 static parley_status take_options(asr_session *s, const parley_asr_options *options, parley_error *error)
 {
     const char *language = options->language ? options->language : "auto", *context = options->context ? options->context : "";
@@ -84,6 +103,7 @@ static parley_status take_options(asr_session *s, const parley_asr_options *opti
     size_t bad = pl_utf8_check(s->context.text, s->context.length);
     if (bad < s->context.length)
         return pl_fail_at(error, PARLEY_FORMAT, bad, "the context is no valid UTF-8 at byte %zu", bad);
+    PL_TRY(take_teacher(s, options, error));
     s->tap = (pl_tap){options->tap, options->tap_context};
     const pl_environment *env = &s->model->env;
     return pl_compute_open(&env->allocator, env->kernels, env->pool, options->activations == PARLEY_ACTIVATIONS_INT8, &s->compute, error);
@@ -344,6 +364,8 @@ static void result(parley_asr *session, parley_asr_result *r)
                              .segments = s->results,
                              .n_segments = (size_t)count,
                              .kv_bytes = s->kv_bytes,
+                             .teacher_choices = s->teacher_choices,
+                             .teacher_agreed = s->teacher_agreed,
                              .times = s->times};
     if (r->times.total == 0 && s->began > 0)
         r->times.total = pl_seconds() - s->began;

@@ -55,6 +55,8 @@ typedef struct asr_session {
     parley_asr_options options;
     const pl_language *language; /* forced; NULL: none */
     pl_span context;
+    const int32_t *teacher; /* [options.n_teacher] or NULL */
+    uint64_t teacher_choices, teacher_agreed;
     pl_arena arena;
     pl_compute compute;
     pl_tap tap;

@@ -4,10 +4,12 @@
 
 #include "lm/load.h"
 #include "models/files.h"
+#include "models/family.h"
+#include "models/quantize.h"
 #include "models/qwen3_asr/config.h"
 #include "text/tokenizer.h"
 
-typedef enum asr_dialect { ASR_HF, ASR_TRANSCRIBE, ASR_LLAMA, ASR_DIALECTS } asr_dialect;
+typedef enum asr_dialect { ASR_HF, ASR_TRANSCRIBE, ASR_LLAMA, ASR_PARLEY, ASR_DIALECTS } asr_dialect;
 typedef enum asr_part { ASR_TEXT, ASR_TOWER, ASR_TOKENIZER, ASR_PARTS } asr_part;
 
 typedef pl_part_file asr_container;
@@ -52,6 +54,12 @@ typedef struct asr_resolve {
 } asr_resolve;
 
 parley_status pl_asr_tensors_resolve(asr_files *files, const asr_config *config, const asr_resolve *how, asr_tensors *tensors, parley_error *error);
+
+/* The configuration as keys of the dialect `parley`. */
+void pl_asr_config_write(const asr_config *config, pl_gguf_head *head);
+
+/* Every tensor that was resolved, under its name in the dialect `parley`, with what it is used as. MEMORY. */
+parley_status pl_asr_tensors_list(asr_files *files, const asr_config *config, asr_tensors *tensors, pl_quantization *list, parley_error *error);
 
 /* Tells the system that the pages of a tensor are not needed soon. */
 void pl_asr_tensor_drop(asr_files *files, const pl_tensor *tensor);

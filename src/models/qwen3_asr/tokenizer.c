@@ -1,4 +1,5 @@
 /* The tokenizer of a checkpoint, and the ids that are known by spelling. */
+#include "models/parley.h"
 #include "models/qwen3_asr/internal.h"
 #include "models/vocabulary.h"
 
@@ -76,6 +77,8 @@ static parley_status open_part(const parley_allocator *allocator, const asr_file
     const asr_container *c = files->part[ASR_TOKENIZER];
     if (c->dialect == ASR_HF)
         return pl_model_tokenizer_files(allocator, files->source, "", tokenizer, error);
+    if (c->dialect == ASR_PARLEY)
+        return pl_parley_tokenizer(allocator, &c->container, pl_source_name(files->source), tokenizer, error);
     return pl_model_tokenizer_gguf(allocator, c->source, &c->container, c->dialect == ASR_LLAMA ? PL_GGUF_TYPED : PL_GGUF_ADDED_BEHIND, 0, tokenizer,
                                    error);
 }

@@ -150,21 +150,35 @@ static const group groups[GROUP_COUNT] = {
     [ENCODER_STAGE] = {TTS_CODEC, true, AT(encoder.stages), false, E_STAGES, 0, sizeof(struct pl_encoder_stage_tensors), 0},
 };
 
-/* Members of a pair have the shape's first size (of a transposed convolution its second) as bias, or alpha and beta of one shape. */
-typedef enum member_kind { ONE, LINEAR, TRANSPOSED, SNAKE } member_kind;
+/* Members of a pair have the shape's first size (of a transposed convolution its second) as bias, or alpha and beta of one shape. Tables are read row
+ * by row, books and depthwise kernels as float32, books' projections are matrices that files keep as they are, heads decide between scores: all else of
+ * two or more axes is the matrix of a layer. */
+typedef enum member_kind { ONE, TABLE, BOOK_ROWS, BOOK_PROJECTION, HEAD, LINEAR, HEAD_PAIR, TRANSPOSED, DEPTHWISE, SNAKE } member_kind;
 
 static const struct {
     int count;
     const char *suffix[2];
 } members[] = {
     [ONE] = {1, {"", ""}},
+    [TABLE] = {1, {"", ""}},
+    [BOOK_ROWS] = {1, {"", ""}},
+    [BOOK_PROJECTION] = {1, {"", ""}},
+    [HEAD] = {1, {"", ""}},
     [LINEAR] = {2, {".weight", ".bias"}},
+    [HEAD_PAIR] = {2, {".weight", ".bias"}},
     [TRANSPOSED] = {2, {".weight", ".bias"}},
+    [DEPTHWISE] = {2, {".weight", ".bias"}},
     [SNAKE] = {2, {".alpha", ".beta"}},
 };
 
-/* When a tensor must be there. */
-typedef enum condition { NEEDED, NOT_IN_QTS, WITH_PROJECTION, WITH_REST /* of llama, in the mmproj file */ } condition;
+/* When a tensor must be there. What a file of the qts dialect lacks, one made from it lacks too. */
+typedef enum condition {
+    NEEDED,
+    NOT_IN_QTS,
+    WITH_PROJECTION,
+    WITH_TEXT_PROJECTION, /* unless the table is projected already */
+    WITH_REST             /* of llama, in the mmproj file */
+} condition;
 
 typedef struct tensor_row {
     int group;
@@ -224,20 +238,20 @@ typedef struct tensor_row {
 #define ACOUSTIC    "encoder.quantizer.acoustic_residual_vector_quantizer."
 
 static const tensor_row tensor_rows[] = {
-    {TALKER, ONE, NEEDED, AT(text_embedding), "talker.model.text_embedding.weight", "talker.text_embd.weight", "token_embd.weight",
+    {TALKER, TABLE, NEEDED, AT(text_embedding), "talker.model.text_embedding.weight", "talker.text_embd.weight", "token_embd.weight",
      {TEXT_ROWS, TEXT_WIDTH}},
-    {TALKER, LINEAR, NEEDED, AT(fc1), "talker.text_projection.linear_fc1", "talker.text_proj.fc1", NULL, {TEXT_WIDTH, TEXT_WIDTH}},
-    {TALKER, LINEAR, NEEDED, AT(fc2), "talker.text_projection.linear_fc2", "talker.text_proj.fc2", NULL, {T_WIDTH, TEXT_WIDTH}},
-    {TALKER, ONE, WITH_REST, AT(codec_embedding), "talker.model.codec_embedding.weight", "talker.codec_embd.weight", "a.gen.code.out_embd.weight",
+    {TALKER, HEAD_PAIR, WITH_TEXT_PROJECTION, AT(fc1), "talker.text_projection.linear_fc1", "talker.text_proj.fc1", NULL, {TEXT_WIDTH, TEXT_WIDTH}},
+    {TALKER, HEAD_PAIR, WITH_TEXT_PROJECTION, AT(fc2), "talker.text_projection.linear_fc2", "talker.text_proj.fc2", NULL, {T_WIDTH, TEXT_WIDTH}},
+    {TALKER, TABLE, WITH_REST, AT(codec_embedding), "talker.model.codec_embedding.weight", "talker.codec_embd.weight", "a.gen.code.out_embd.weight",
      {CODEC_VOCABULARY, T_WIDTH}},
-    {TALKER, ONE, NEEDED, AT(codec_head), "talker.codec_head.weight", "talker.codec_head.weight", "output.weight", {CODEC_VOCABULARY, T_WIDTH}},
+    {TALKER, HEAD, NEEDED, AT(codec_head), "talker.codec_head.weight", "talker.codec_head.weight", "output.weight", {CODEC_VOCABULARY, T_WIDTH}},
     {TALKER, ONE, NEEDED, AT(norm), "talker.model.norm.weight", "talker.output_norm.weight", "output_norm.weight", {T_WIDTH}},
     CAUSAL_BLOCK(TALKER_BLOCK, "talker.model.layers.{i}.", "talker.blk.{i}.", "blk.{i}.", "attn_norm", "ffn_norm", "attn_output", T_WIDTH, T_Q,
      T_KV, T_HEAD, T_FFN),
 
-    {PREDICTOR_EMBEDDINGS, ONE, NEEDED, 0, "talker.code_predictor.model.codec_embedding.{i}.weight", "code_pred.codec_embd.{i}.weight",
+    {PREDICTOR_EMBEDDINGS, TABLE, NEEDED, 0, "talker.code_predictor.model.codec_embedding.{i}.weight", "code_pred.codec_embd.{i}.weight",
      "a.gen.code.embd.weight", {BOOK, T_WIDTH}},
-    {PREDICTOR_HEADS, ONE, NEEDED, 0, "talker.code_predictor.lm_head.{i}.weight", "code_pred.lm_head.{i}.weight", "a.gen.code.head.weight",
+    {PREDICTOR_HEADS, HEAD, NEEDED, 0, "talker.code_predictor.lm_head.{i}.weight", "code_pred.lm_head.{i}.weight", "a.gen.code.head.weight",
      {BOOK, P_WIDTH}},
     {PREDICTOR_REST, LINEAR, WITH_PROJECTION, AT(projection), HF_PROJECTION, GGML_PROJECTION, LLAMA_PROJECTION, {P_WIDTH, T_WIDTH}},
     {PREDICTOR_REST, ONE, NEEDED, AT(predictor_norm), "talker.code_predictor.model.norm.weight", "code_pred.output_norm.weight",
@@ -261,15 +275,15 @@ static const tensor_row tensor_rows[] = {
     {SPEAKER_REST, LINEAR, NEEDED, SR(asp_conv), "speaker_encoder.asp.conv", "spk_enc.asp.conv", "a.asp_attn", {S_MFA, S_ATTENTION, 1}},
     {SPEAKER_REST, LINEAR, NEEDED, SR(fc), "speaker_encoder.fc", "spk_enc.fc", "mm.a.fc", {S_VECTOR, S_MFA2, 1}},
 
-    {CODEC_BOOK, ONE, NEEDED, 0, "decoder.quantizer.rvq_first.vq.layers.0._codebook.embedding_sum", "tok_dec.vq_first.0.codebook",
+    {CODEC_BOOK, BOOK_ROWS, NEEDED, 0, "decoder.quantizer.rvq_first.vq.layers.0._codebook.embedding_sum", "tok_dec.vq_first.0.codebook",
      WAV "quant.first.codebook.weight", {C_BOOK, C_ROW}},
-    {CODEC_BOOKS, ONE, NEEDED, sizeof(pl_tensor), "decoder.quantizer.rvq_rest.vq.layers.{i}._codebook.embedding_sum",
+    {CODEC_BOOKS, BOOK_ROWS, NEEDED, sizeof(pl_tensor), "decoder.quantizer.rvq_rest.vq.layers.{i}._codebook.embedding_sum",
      "tok_dec.vq_rest.{i}.codebook", WAV "quant.rest.codebook.weight", {C_BOOK, C_ROW}},
-    {CODEC_USAGE, ONE, NEEDED, 0, "decoder.quantizer.rvq_first.vq.layers.0._codebook.cluster_usage", NULL, NULL, {C_BOOK}},
-    {CODEC_USAGES, ONE, NEEDED, sizeof(pl_tensor), "decoder.quantizer.rvq_rest.vq.layers.{i}._codebook.cluster_usage", NULL, NULL, {C_BOOK}},
-    {CODEC, ONE, NEEDED, CT(first_out), "decoder.quantizer.rvq_first.output_proj.weight", "tok_dec.vq_first.output_proj.weight",
+    {CODEC_USAGE, BOOK_ROWS, NEEDED, 0, "decoder.quantizer.rvq_first.vq.layers.0._codebook.cluster_usage", NULL, NULL, {C_BOOK}},
+    {CODEC_USAGES, BOOK_ROWS, NEEDED, sizeof(pl_tensor), "decoder.quantizer.rvq_rest.vq.layers.{i}._codebook.cluster_usage", NULL, NULL, {C_BOOK}},
+    {CODEC, BOOK_PROJECTION, NEEDED, CT(first_out), "decoder.quantizer.rvq_first.output_proj.weight", "tok_dec.vq_first.output_proj.weight",
      WAV "quant.first.out_proj.weight", {C_RVQ, C_ROW}},
-    {CODEC, ONE, NEEDED, CT(rest_out), "decoder.quantizer.rvq_rest.output_proj.weight", "tok_dec.vq_rest.output_proj.weight",
+    {CODEC, BOOK_PROJECTION, NEEDED, CT(rest_out), "decoder.quantizer.rvq_rest.output_proj.weight", "tok_dec.vq_rest.output_proj.weight",
      WAV "quant.rest.out_proj.weight", {C_RVQ, C_ROW}},
     {CODEC, LINEAR, NEEDED, CT(pre_conv), "decoder.pre_conv.conv", "tok_dec.pre_conv", WAV "pre_conv", {C_LATENT, C_RVQ, 3}},
     {CODEC, LINEAR, NEEDED, CT(in_proj), "decoder.pre_transformer.input_proj", "tok_dec.pre_tfm.input_proj", WAV "tfm.in_proj", {C_WIDTH, C_LATENT}},
@@ -294,7 +308,7 @@ static const tensor_row tensor_rows[] = {
      {C_WIDTH, C_FFN}},
     {CODEC_UP, TRANSPOSED, NEEDED, CU(conv), "decoder.upsample.{i}.0.conv", "tok_dec.upsample.{i}.conv", WAV_UP "conv",
      {C_LATENT, C_LATENT, C_RATIO}},
-    {CODEC_UP, LINEAR, NEEDED, CU(depthwise), "decoder.upsample.{i}.1.dwconv.conv", "tok_dec.upsample.{i}.dwconv", WAV_UP "dwconv", {C_LATENT, 1, 7}},
+    {CODEC_UP, DEPTHWISE, NEEDED, CU(depthwise), "decoder.upsample.{i}.1.dwconv.conv", "tok_dec.upsample.{i}.dwconv", WAV_UP "dwconv", {C_LATENT, 1, 7}},
     {CODEC_UP, ONE, NEEDED, CU(norm_weight), "decoder.upsample.{i}.1.norm.weight", "tok_dec.upsample.{i}.norm.weight", WAV_UP "norm.weight",
      {C_LATENT}},
     {CODEC_UP, ONE, NEEDED, CU(norm_bias), "decoder.upsample.{i}.1.norm.bias", "tok_dec.upsample.{i}.norm.bias", WAV_UP "norm.bias", {C_LATENT}},
@@ -328,13 +342,13 @@ static const tensor_row tensor_rows[] = {
     {ENCODER_BLOCK, ONE, NEEDED, EB(up), ENC_LAYER "mlp.fc1.weight", ENC_BLK "ffn_up.weight", NULL, {E_FFN, E_WIDTH}},
     {ENCODER_BLOCK, ONE, NEEDED, EB(down), ENC_LAYER "mlp.fc2.weight", ENC_BLK "ffn_down.weight", NULL, {E_WIDTH, E_FFN}},
     {ENCODER, ONE, NEEDED, ER(downsample), "encoder.downsample.conv.weight", "tok_enc.downsample.weight", NULL, {E_WIDTH, E_WIDTH, 4}},
-    {ENCODER, ONE, NEEDED, ER(semantic_in), SEMANTIC "input_proj.weight", "tok_enc.vq_semantic.input_proj.weight", NULL, {E_ROW, E_WIDTH, 1}},
-    {ENCODER, ONE, NEEDED, ER(acoustic_in), ACOUSTIC "input_proj.weight", "tok_enc.vq_acoustic.input_proj.weight", NULL, {E_ROW, E_WIDTH, 1}},
-    {ENCODER_BOOK, ONE, NEEDED, 0, SEMANTIC "layers.0.codebook.embed_sum", "tok_enc.vq_semantic.0.codebook", NULL, {E_BOOK, E_ROW}},
-    {ENCODER_BOOKS, ONE, NEEDED, sizeof(pl_tensor), ACOUSTIC "layers.{i}.codebook.embed_sum", "tok_enc.vq_acoustic.{i}.codebook", NULL,
+    {ENCODER, BOOK_PROJECTION, NEEDED, ER(semantic_in), SEMANTIC "input_proj.weight", "tok_enc.vq_semantic.input_proj.weight", NULL, {E_ROW, E_WIDTH, 1}},
+    {ENCODER, BOOK_PROJECTION, NEEDED, ER(acoustic_in), ACOUSTIC "input_proj.weight", "tok_enc.vq_acoustic.input_proj.weight", NULL, {E_ROW, E_WIDTH, 1}},
+    {ENCODER_BOOK, BOOK_ROWS, NEEDED, 0, SEMANTIC "layers.0.codebook.embed_sum", "tok_enc.vq_semantic.0.codebook", NULL, {E_BOOK, E_ROW}},
+    {ENCODER_BOOKS, BOOK_ROWS, NEEDED, sizeof(pl_tensor), ACOUSTIC "layers.{i}.codebook.embed_sum", "tok_enc.vq_acoustic.{i}.codebook", NULL,
      {E_BOOK, E_ROW}},
-    {ENCODER_USAGE, ONE, NEEDED, 0, SEMANTIC "layers.0.codebook.cluster_usage", NULL, NULL, {E_BOOK}},
-    {ENCODER_USAGES, ONE, NEEDED, sizeof(pl_tensor), ACOUSTIC "layers.{i}.codebook.cluster_usage", NULL, NULL, {E_BOOK}},
+    {ENCODER_USAGE, BOOK_ROWS, NEEDED, 0, SEMANTIC "layers.0.codebook.cluster_usage", NULL, NULL, {E_BOOK}},
+    {ENCODER_USAGES, BOOK_ROWS, NEEDED, sizeof(pl_tensor), ACOUSTIC "layers.{i}.codebook.cluster_usage", NULL, NULL, {E_BOOK}},
 };
 
 /* Beginnings of names that belong to good files and have no effect in either direction (spec 1.8, 1.9, golden/codec.md). */

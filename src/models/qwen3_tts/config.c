@@ -121,7 +121,8 @@ static void talker_defaults(reader *r)
 static void deduce_kind(tts_config *config, const tts_files *files)
 {
     const int dialect = files->part[TTS_TALKER]->dialect;
-    if (dialect == TTS_HF && *config->model_type) /* an empty size has a meaning of its own there: it takes no instructions */
+    const bool says = dialect == TTS_HF || dialect == TTS_PARLEY;
+    if (says && *config->model_type) /* an empty size has a meaning of its own there: it takes no instructions */
         return;
     /* Whether there is a speaker encoder tells the mmproj file alone. */
     if (dialect == TTS_LLAMA && !config->n_speakers && !files->part[TTS_PREDICTOR])
@@ -144,6 +145,7 @@ static parley_status read_joined(reader *r)
     tts_config *c = r->config;
     tts_joined joined = {0};
     c->text_width = c->talker.width;
+    c->text_is_projected = true;
     PL_TRY(pl_tts_joined_sizes(r->files->part[TTS_TALKER], &c->text_vocabulary, &c->codec_vocabulary, r->error));
     parley_status status = pl_tts_joined_open(&r->values, c, &joined);
     if (status == PARLEY_OK)
@@ -160,12 +162,21 @@ static parley_status read_ids(reader *r)
     return pl_tts_names_read(&r->values, NULL, r->config);
 }
 
+/* Files of ours say in what form they hold some values. */
+static parley_status read_form(reader *r, const pl_value_row *rows, size_t count)
+{
+    return r->values.dialect == TTS_PARLEY ? pl_values_read(&r->values, rows, count, r->config) : PARLEY_OK;
+}
+
 static parley_status read_talker_values(reader *r)
 {
     tts_config *c = r->config;
     PL_TRY(pl_values_only(&r->values, talker_only, COUNT(talker_only)));
     PL_TRY(pl_values_read(&r->values, talker_rows, COUNT(talker_rows), c));
+    PL_TRY(read_form(r, talker_form_rows, COUNT(talker_form_rows)));
     PL_TRY(check_transformer(r, &c->talker, "talker"));
+    if (c->text_is_projected && c->text_width != c->talker.width)
+        return contradiction(r, "the text table is projected already, but not as wide as the talker");
     return r->values.dialect == TTS_LLAMA ? read_joined(r) : read_ids(r);
 }
 
@@ -340,6 +351,8 @@ static const speaker_names speaker_names_of[TTS_DIALECTS] = {
                  "spk_enc.asp.tdnn.weight", "spk_enc.fc.weight"},
     [TTS_LLAMA] = {"a.conv1d.0.weight", "a.blk.1.se_conv1.weight", "a.blk.1.res2.0.weight", "a.conv_out.weight", "a.asp_tdnn.weight",
                    "mm.a.fc.weight"},
+    [TTS_PARLEY] = {"spk_enc.conv0.weight", "spk_enc.blk.1.se.conv1.weight", "spk_enc.blk.1.res2net.0.weight", "spk_enc.mfa.weight",
+                    "spk_enc.asp.tdnn.weight", "spk_enc.fc.weight"},
 };
 
 /* Published files name one size of the encoder alone: the others are those of the tensors. */
@@ -504,6 +517,7 @@ static parley_status codec_of_shapes(reader *r)
     s->transformer.theta = 1e4;
     s->transformer.window = 72;
     s->sample_rate = 24000;
+    r->config->snake_is_final = true;
     if (s->transformer.layers > 512)
         return contradiction(r, "the codec's transformer has more than 512 layers");
     PL_TRY(read_strides(r, WAV "up.blk.", 1, &s->n_ratios, s->ratios));
@@ -519,6 +533,7 @@ static const codec_names codec_names_of[TTS_DIALECTS] = {
     [TTS_QWENTTS] = {"tok_dec.vq_first.0.codebook", "tok_enc.conv.0.weight"},
     [TTS_QTS] = {"tok_dec.vq_first.0.codebook", "tok_enc.conv.0.weight"},
     [TTS_LLAMA] = {WAV "quant.first.codebook.weight", NULL},
+    [TTS_PARLEY] = {"tok_dec.vq_first.0.codebook", "tok_enc.conv.0.weight"},
 };
 
 static parley_status read_codec_values(reader *r)
@@ -530,6 +545,7 @@ static parley_status read_codec_values(reader *r)
         PL_TRY(codec_of_shapes(r));
     PL_TRY(pl_values_only(&r->values, codec_only, COUNT(codec_only)));
     PL_TRY(pl_values_read(&r->values, codec_rows, COUNT(codec_rows), r->config));
+    PL_TRY(read_form(r, codec_form_rows, COUNT(codec_form_rows)));
     /* The keys name the width behind the projection; upstream's class halves it for the rows inside. */
     s->codebook_width = shape_or(pl_tts_dim(c, names->codebook, 2, 1), s->rvq_width / 2);
     PL_TRY(check_codec(r));
@@ -568,5 +584,39 @@ parley_status pl_tts_config_read(tts_files *files, tts_config *config, parley_er
         return PARLEY_OK;
     deduce_kind(config, files);
     config->xvector_length = strcmp(config->model_type, "base") == 0 ? config->talker.width : 0;
+    return PARLEY_OK;
+}
+
+/* ------------------------------------------------------------------ writing */
+
+/* Files have the rates of the encoder from the last stage to the first. */
+static tts_config as_stored(const tts_config *config)
+{
+    tts_config c = *config;
+    for (int i = 0; i < c.encoder.n_ratios; i++)
+        c.encoder.ratios[i] = config->encoder.ratios[c.encoder.n_ratios - 1 - i];
+    return c;
+}
+
+parley_status pl_tts_config_write(const tts_files *files, const tts_config *config, pl_arena *arena, pl_gguf_head *head, parley_error *error)
+{
+    const tts_config c = as_stored(config);
+    if (files->part[TTS_TALKER]) {
+        pl_values_write(talker_rows, COUNT(talker_rows), &c, head);
+        pl_values_write(talker_form_rows, COUNT(talker_form_rows), &c, head);
+        pl_values_write(id_rows, COUNT(id_rows), &c, head);
+        pl_values_write(generation_rows, COUNT(generation_rows), &c, head);
+        PL_TRY(pl_tts_names_write(&c, arena, head, error));
+    }
+    if (files->part[TTS_PREDICTOR])
+        pl_values_write(predictor_rows, COUNT(predictor_rows), &c, head);
+    if (c.has_speaker_encoder)
+        pl_values_write(speaker_rows, COUNT(speaker_rows), &c, head);
+    if (c.has_codec) {
+        pl_values_write(codec_rows, COUNT(codec_rows), &c, head);
+        pl_values_write(codec_form_rows, COUNT(codec_form_rows), &c, head);
+    }
+    if (c.has_encoder)
+        pl_values_write(encoder_rows, COUNT(encoder_rows), &c, head);
     return PARLEY_OK;
 }

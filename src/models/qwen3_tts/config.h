@@ -37,6 +37,7 @@ typedef struct tts_config {
     const tts_speaker *speakers;
     int n_speakers;
     tts_generation generation;
+    bool text_is_projected; /* the text table is as wide as the talker: there is no text projection */
     /* code predictor */
     pl_transformer_shape predictor;
     int32_t groups, codebook_size;
@@ -49,6 +50,7 @@ typedef struct tts_config {
     bool has_codec;
     pl_codec_shape codec;
     const char *codec_type; /* "int8": stored to be run so; "" or "f32" */
+    bool snake_is_final;    /* alpha and 1 / beta are stored as used, not as logarithms */
     bool has_encoder;
     pl_encoder_shape encoder;
 } tts_config;

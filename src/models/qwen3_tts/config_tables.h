@@ -12,8 +12,8 @@
 
 #define FIELD(name) offsetof(tts_config, name)
 /* Needed wherever the dialect writes it; the qts layouts leave most values to defaults. */
-#define ALWAYS (TTS_NEED_HF | TTS_NEED_QWENTTS | TTS_NEED_QTS)
-#define NAMED  (TTS_NEED_HF | TTS_NEED_QWENTTS)
+#define ALWAYS (TTS_NEED_HF | TTS_NEED_QWENTTS | TTS_NEED_QTS | TTS_NEED_PARLEY)
+#define NAMED  (TTS_NEED_HF | TTS_NEED_QWENTTS | TTS_NEED_PARLEY)
 #define STATED (NAMED | TTS_NEED_LLAMA)
 
 /* Limits far above any model of this family and far below what arithmetic on sizes could not take. */
@@ -56,6 +56,15 @@ static const pl_value_row talker_rows[] = {
     {FIELD(codec_vocabulary), PL_INT, NAMED, ROWS, "talker_config.vocab_size",
      {Q "talker.codec_vocab_size", Q "talker.vocab_size", Q "vocab_size"}},
     {FIELD(groups), PL_INT, NAMED, GROUPS, "talker_config.num_code_groups", {Q "talker.num_codebooks", Q "num_code_groups"}},
+};
+
+/* Of files of the dialect parley alone: in what form they hold what dialects hold in different forms. */
+static const pl_value_row talker_form_rows[] = {
+    {FIELD(text_is_projected), PL_BOOL, TTS_NEED_PARLEY, 0, 1, NULL, {Q "text.is_projected"}},
+};
+
+static const pl_value_row codec_form_rows[] = {
+    {FIELD(snake_is_final), PL_BOOL, TTS_NEED_PARLEY, 0, 1, NULL, {C "decoder.snake_is_final"}},
 };
 
 /* Of llama files the names of the tokens tell (joined.c). */

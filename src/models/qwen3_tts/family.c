@@ -174,5 +174,6 @@ const pl_family pl_family_qwen3_tts = {
     .check = model_check,
     .tokenize = model_tokenize,
     .bench = pl_tts_bench,
+    .quantize = pl_tts_quantize,
     .tts = &pl_tts_ops_qwen3,
 };

@@ -28,6 +28,10 @@ typedef struct tts_model {
 parley_status pl_tts_info(pl_arena *arena, const tts_files *files, const tts_config *config, const tts_tensors *tensors, const tts_network *network,
                           parley_info *info, parley_error *error);
 
+/* quantize.c */
+parley_status pl_tts_quantize(const pl_environment *environment, const pl_location *location, const parley_quantize_options *options,
+                              const struct pl_sink *sink, parley_error *error);
+
 /* clone.c: front end of the speaker encoder; recordings to vectors and codes. */
 parley_status pl_tts_mel_open(const parley_allocator *allocator, const tts_config *config, pl_mel **mel, parley_error *error);
 parley_status pl_tts_voice_vector(const void *model, const float *pcm, size_t samples, const parley_voice_options *options, float *vector,

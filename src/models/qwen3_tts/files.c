@@ -1,4 +1,5 @@
 /* Finds the parts of a checkpoint: which file holds which part, told by content. */
+#include "models/parley.h"
 #include "models/qwen3_tts/internal.h"
 
 #include <stdio.h>
@@ -123,6 +124,8 @@ static const struct {
     {"code_pred.codec_embd.", TTS_PREDICTOR},
     {"code_pred.output_norm.", TTS_PREDICTOR},
     {"spk_enc.", TTS_SPEAKER},
+    {"tok_dec.", TTS_CODEC},
+    {PL_PARLEY_TOKENIZER, TTS_TOKENIZER},
 };
 
 static unsigned content_of(const pl_container *c)
@@ -171,9 +174,9 @@ static parley_status classify(const parley_allocator *allocator, const pl_contai
     PL_TRY(pl_file_architecture(c, where, kind, architecture, sizeof architecture, error));
     bool codec = strcmp(architecture, "qwen3-tts-tokenizer") == 0, text = strcmp(architecture, "qwen3tts") == 0;
     bool rest = strcmp(architecture, "clip") == 0 && pl_file_says(c, "clip.gen.audio.projector_type", "qwen3tts_gen");
-    bool whole = codec || strcmp(architecture, "qwen3-tts") == 0;
+    bool own = pl_parley_is(c, "qwen3_tts"), whole = own || codec || strcmp(architecture, "qwen3-tts") == 0;
     kind->family = whole || text || rest;
-    kind->dialect = text || rest ? TTS_LLAMA : codec || pl_gguf_has(c, "qwen3-tts.text.im_start_id") ? TTS_QWENTTS : TTS_QTS;
+    kind->dialect = own ? TTS_PARLEY : text || rest ? TTS_LLAMA : codec || pl_gguf_has(c, "qwen3-tts.text.im_start_id") ? TTS_QWENTTS : TTS_QTS;
     if (whole)
         kind->parts = codec ? PL_PART(TTS_CODEC) : content_of(c);
     return text ? classify_text(c, where, kind, error) : rest ? classify_rest(c, where, kind, error) : PARLEY_OK;
@@ -188,6 +191,7 @@ static const pl_file_rules rules = {
     .codec = TTS_CODEC,
     .inner = codec_folder,
     .inner_dialect = TTS_HF,
+    .packed_dialect = TTS_PARLEY,
     .expected = "qwen3-tts, qwen3-tts-tokenizer, qwen3tts or 'clip' with qwen3tts_gen",
     .classify = classify,
     .scan_directory = scan_hf,

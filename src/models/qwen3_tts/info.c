@@ -8,7 +8,7 @@
 
 enum { SPEECH_SECONDS = 60, FRAMES_A_SECOND_2 = 25, PROMPT_GUESS = 256, WORK_SPACE = 64 << 20 };
 
-static const char *const dialect_names[TTS_DIALECTS] = {"hf", "qwentts", "qts", "llama"};
+static const char *const dialect_names[TTS_DIALECTS] = {"hf", "qwentts", "qts", "llama", "parley"};
 
 /* "qts+qwentts": each dialect once, in the order of the parts. */
 static parley_status name_dialects(pl_arena *arena, const tts_files *files, const char **name, parley_error *error)

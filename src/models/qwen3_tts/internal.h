@@ -5,6 +5,7 @@
 #include "models/catalogue.h"
 #include "models/qwen3_tts/tensors.h"
 #include "models/values.h"
+#include "weights/gguf_write.h"
 
 /* In which files a value must be there; elsewhere what the structure held before stays. */
 enum {
@@ -12,7 +13,8 @@ enum {
     TTS_NEED_HF = 1 << TTS_HF,
     TTS_NEED_QWENTTS = 1 << TTS_QWENTTS,
     TTS_NEED_QTS = 1 << TTS_QTS,
-    TTS_NEED_LLAMA = 1 << TTS_LLAMA
+    TTS_NEED_LLAMA = 1 << TTS_LLAMA,
+    TTS_NEED_PARLEY = 1 << TTS_PARLEY
 };
 
 /* ------------------------------------------------------------------ languages and speakers (names.c) */
@@ -36,6 +38,9 @@ void pl_tts_joined_close(tts_joined *joined);
 /* Reads both tables, of llama files by the names of `joined` (else NULL); ids are checked against config->codec_vocabulary, dialects of speakers
  * against the languages. */
 parley_status pl_tts_names_read(const pl_values *from, const tts_joined *joined, tts_config *config);
+
+/* Both tables as keys. MEMORY. */
+parley_status pl_tts_names_write(const tts_config *config, pl_arena *arena, pl_gguf_head *head, parley_error *error);
 
 /* ------------------------------------------------------------------ tensors (tensors.c) */
 

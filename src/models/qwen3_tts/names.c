@@ -321,3 +321,34 @@ parley_status pl_tts_names_read(const pl_values *from, const tts_joined *joined,
     PL_TRY(read_languages(from, joined, config, t));
     return read_speakers(from, joined, config, t);
 }
+
+/* ------------------------------------------------------------------ writing */
+
+static int32_t *ids_of(pl_arena *arena, int count)
+{
+    return PL_NEW_ARRAY(arena, int32_t, count);
+}
+
+parley_status pl_tts_names_write(const tts_config *config, pl_arena *arena, pl_gguf_head *head, parley_error *error)
+{
+    size_t n_languages = (size_t)config->n_languages, n_speakers = (size_t)config->n_speakers;
+    int32_t *languages = ids_of(arena, config->n_languages), *speakers = ids_of(arena, config->n_speakers);
+    if (!languages || !speakers)
+        return pl_fail_memory(error, "languages and speakers");
+    pl_gguf_put_texts(head, Q "codec.language_names", n_languages);
+    for (size_t i = 0; i < n_languages; i++) {
+        pl_gguf_put_item(head, config->languages[i].name);
+        languages[i] = config->languages[i].id;
+    }
+    pl_gguf_put_ints(head, Q "codec.language_ids", languages, n_languages);
+    pl_gguf_put_texts(head, Q "codec.speaker_names", n_speakers);
+    for (size_t i = 0; i < n_speakers; i++) {
+        pl_gguf_put_item(head, config->speakers[i].name);
+        speakers[i] = config->speakers[i].id;
+    }
+    pl_gguf_put_ints(head, Q "codec.speaker_ids", speakers, n_speakers);
+    pl_gguf_put_texts(head, Q "codec.speaker_dialects", n_speakers);
+    for (size_t i = 0; i < n_speakers; i++)
+        pl_gguf_put_item(head, config->speakers[i].dialect);
+    return PARLEY_OK;
+}

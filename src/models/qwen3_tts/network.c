@@ -27,7 +27,7 @@ static parley_status load_talker(pl_loader *loader, const tts_config *config, co
 {
     n->text_embedding = t->text_embedding;
     n->codec_embedding = t->codec_embedding;
-    if (t->fc1.weight.data) {
+    if (!config->text_is_projected) {
         PL_TRY(load_exact(loader, &t->fc1.weight, &t->fc1.bias, &n->fc1, error));
         PL_TRY(load_exact(loader, &t->fc2.weight, &t->fc2.bias, &n->fc2, error));
     }

@@ -5,7 +5,14 @@
 
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))
 
-typedef struct resolver {
+typedef struct resolver resolver;
+
+/* What is done with each tensor of the catalogue. */
+typedef void (*visit_tensor)(resolver *r, const tensor_row *row, pl_name_values values, const char *suffix, const int64_t *shape, int rank,
+                             pl_tensor *out);
+
+struct resolver {
+    visit_tensor visit;
     tts_files *files;
     const tts_config *config;
     const tts_resolve *how;
@@ -13,7 +20,8 @@ typedef struct resolver {
     parley_error *error;
     int64_t sizes[SYMBOLS - FIRST_SYMBOL];
     pl_findings findings;
-} resolver;
+    pl_quantization *list; /* that tensors are added to */
+};
 
 /* ------------------------------------------------------------------ names */
 
@@ -150,10 +158,22 @@ static bool is_needed(const resolver *r, const tensor_row *row, const tts_contai
     switch (row->when) {
     case NEEDED:
     case WITH_REST: return true;
-    case NOT_IN_QTS: return container->dialect != TTS_QTS;
+    case NOT_IN_QTS: return container->dialect != TTS_QTS && container->dialect != TTS_PARLEY;
+    case WITH_TEXT_PROJECTION: return !r->config->text_is_projected;
     case WITH_PROJECTION: return r->config->has_projection;
     }
     return true;
+}
+
+/* Vectors, tables and what stays in float32 are rows; so is the speaker encoder, which is never packed in files. */
+static pl_use use_of(const tensor_row *row, const int64_t *shape, int rank)
+{
+    bool rows = row->kind == TABLE || row->kind == BOOK_ROWS || row->kind == DEPTHWISE || groups[row->group].part == TTS_SPEAKER;
+    if (rank == 1 || rows)
+        return (pl_use){PL_FORM_ROWS, 1};
+    if (row->kind == TRANSPOSED)
+        return (pl_use){PL_FORM_TRANSPOSED, (int)(row->group == CODEC_STAGE ? shape[2] / 2 : shape[2])};
+    return (pl_use){rank == 3 ? PL_FORM_CONV : PL_FORM_LINEAR, 1};
 }
 
 static void resolve_one(resolver *r, const tensor_row *row, pl_name_values values, const char *suffix, const int64_t *shape, int rank, pl_tensor *out)
@@ -169,7 +189,7 @@ static void resolve_one(resolver *r, const tensor_row *row, pl_name_values value
     if (!entry && n == 2 && names_in(row, place[1]->dialect))
         entry = pl_catalogue_find(weights(place[1]), names_in(row, place[1]->dialect), values, suffix, other);
     if (entry)
-        pl_catalogue_take(&r->findings, entry, shape, rank, out);
+        pl_catalogue_take(&r->findings, entry, shape, rank, use_of(row, shape, rank), out);
     else if (is_needed(r, row, place[0]))
         pl_catalogue_missing(&r->findings, name, shape, rank);
 }
@@ -184,21 +204,21 @@ static int shape_of(const resolver *r, const tensor_row *row, int64_t shape[PL_M
     return rank;
 }
 
-static void resolve_pair(resolver *r, const tensor_row *row, pl_name_values values, pl_tensor *out)
+static void visit_pair(resolver *r, const tensor_row *row, pl_name_values values, pl_tensor *out)
 {
     int64_t shape[PL_MAX_RANK] = {0};
     int rank = shape_of(r, row, shape);
     const int64_t bias = shape[row->kind == TRANSPOSED ? 1 : 0];
-    resolve_one(r, row, values, members[row->kind].suffix[0], shape, rank, &out[0]);
+    r->visit(r, row, values, members[row->kind].suffix[0], shape, rank, &out[0]);
     if (members[row->kind].count == 2)
-        resolve_one(r, row, values, members[row->kind].suffix[1], &bias, 1, &out[1]);
+        r->visit(r, row, values, members[row->kind].suffix[1], &bias, 1, &out[1]);
 }
 
-/* Whether the files hold the row's list as the pages of one tensor. */
+/* Whether the row's list is to be made of the pages of one tensor. When tensors are listed, pages are tensors like any other. */
 static bool is_paged(const resolver *r, const tensor_row *row)
 {
     const tts_container *c = r->files->part[groups[row->group].part];
-    return c->dialect == TTS_LLAMA && row->llama && groups[row->group].list && groups[row->group].count_i && !strchr(row->llama, '{');
+    return !r->list && c->dialect == TTS_LLAMA && row->llama && groups[row->group].list && groups[row->group].count_i && !strchr(row->llama, '{');
 }
 
 /* Rows lie one behind the other, so that a page is a view like any other. */
@@ -220,7 +240,7 @@ static void resolve_pages(resolver *r, const tensor_row *row, int64_t count, cha
     }
 }
 
-static void resolve_row(resolver *r, const tensor_row *row)
+static void visit_row(resolver *r, const tensor_row *row)
 {
     const group *g = &groups[row->group];
     char *base = (char *)r->tensors + g->base, *list;
@@ -237,7 +257,7 @@ static void resolve_row(resolver *r, const tensor_row *row)
         set_stage(r, i);
         for (int64_t j = 0; j < count_j; j++) {
             const pl_name_values values = {i, j, r->config->codec.n_rates, r->config->encoder.n_ratios};
-            resolve_pair(r, row, values, (pl_tensor *)(void *)(base + row->field + (size_t)i * g->stride_i + (size_t)j * g->stride_j));
+            visit_pair(r, row, values, (pl_tensor *)(void *)(base + row->field + (size_t)i * g->stride_i + (size_t)j * g->stride_j));
         }
     }
 }
@@ -290,7 +310,6 @@ static bool is_wanted(const resolver *r, const group *g)
 static void undo_llama(const tts_files *files, const tts_config *config, tts_tensors *t)
 {
     pl_tensor *table = &t->text_embedding;
-    t->codec.snake_is_final = files->part[TTS_CODEC] && files->part[TTS_CODEC]->dialect == TTS_LLAMA;
     if (!files->part[TTS_TALKER] || files->part[TTS_TALKER]->dialect != TTS_LLAMA || !table->data)
         return;
     table->bytes = table->bytes / (size_t)table->shape[0] * (size_t)config->text_vocabulary;
@@ -305,7 +324,7 @@ static void resolve_rows(resolver *r)
         if (!is_there(r, g))
             continue;
         resolver before = *r;
-        resolve_row(r, &tensor_rows[i]);
+        visit_row(r, &tensor_rows[i]);
         if (!is_wanted(r, g))
             *r = before;
     }
@@ -326,19 +345,86 @@ static void report_unused(resolver *r)
 
 parley_status pl_tts_tensors_resolve(tts_files *files, const tts_config *config, const tts_resolve *how, tts_tensors *tensors, parley_error *error)
 {
-    resolver r = {.files = files, .config = config, .how = how, .tensors = tensors, .error = error};
-    r.findings = (pl_findings){.report = how->report, .context = how->context, .values = how->values};
+    resolver r = {.visit = resolve_one, .files = files, .config = config, .how = how, .tensors = tensors, .error = error};
+    r.findings = (pl_findings){.report = how->report, .context = how->context, .values = how->values, .arena = &files->arena};
     *tensors = (tts_tensors){0};
     PL_TRY(make_lists(&r));
     set_model(&r);
     set_codec(&r);
     resolve_rows(&r);
+    tensors->codec.snake_is_final = config->snake_is_final;
     undo_llama(files, config, tensors);
     if (how->report)
         report_unused(&r);
     if (how->faults)
         *how->faults = r.findings.faults;
     return r.findings.faults && !how->report ? pl_findings_fail(&r.findings, error) : PARLEY_OK;
+}
+
+/* ------------------------------------------------------------------ listing */
+
+static pl_quantized_part part_of(const group *g)
+{
+    switch (g->part) {
+    case TTS_TALKER: return PL_PART_TALKER;
+    case TTS_PREDICTOR: return PL_PART_PREDICTOR;
+    case TTS_CODEC: return g->encoder ? PL_PART_ENCODER : PL_PART_CODEC;
+    default: return PL_PART_KEPT;
+    }
+}
+
+static pl_quantized_role role_of(const tensor_row *row, pl_use use)
+{
+    if (row->kind == TABLE)
+        return PL_ROLE_TABLE;
+    if (row->kind == BOOK_PROJECTION)
+        return PL_ROLE_KEPT;
+    if (use.form == PL_FORM_ROWS)
+        return PL_ROLE_VALUES;
+    return row->kind == HEAD || row->kind == HEAD_PAIR ? PL_ROLE_HEAD : PL_ROLE_LAYER;
+}
+
+/* Codebooks of upstream's are sums, to be divided by counts. */
+static const pl_tensor *divisor_of(const resolver *r, const tensor_row *row, const pl_tensor *book)
+{
+    const tts_tensors *t = r->tensors;
+    if (row->group == CODEC_BOOK || row->group == CODEC_BOOKS)
+        return &t->codec.usages[book - t->codec.codebooks];
+    if (row->group == ENCODER_BOOK || row->group == ENCODER_BOOKS)
+        return &t->encoder.usages[book - t->encoder.codebooks];
+    return NULL;
+}
+
+/* Upstream's files may hold projections that nobody reads. */
+static bool is_used(const resolver *r, const tensor_row *row)
+{
+    switch (row->when) {
+    case WITH_PROJECTION: return r->config->has_projection;
+    case WITH_TEXT_PROJECTION: return !r->config->text_is_projected;
+    default: return true;
+    }
+}
+
+static void list_one(resolver *r, const tensor_row *row, pl_name_values values, const char *suffix, const int64_t *shape, int rank, pl_tensor *out)
+{
+    char name[PL_MODEL_NAME];
+    if (!out->data || !row->ggml || !is_used(r, row))
+        return;
+    pl_use use = use_of(row, shape, rank);
+    const pl_tensor *divisor = divisor_of(r, row, out);
+    pl_catalogue_name(row->ggml, values, suffix, name);
+    pl_quantization_add(r->list, name, out, divisor && divisor->data ? divisor : NULL, use, part_of(&groups[row->group]), role_of(row, use));
+}
+
+parley_status pl_tts_tensors_list(tts_files *files, const tts_config *config, tts_tensors *tensors, pl_quantization *list, parley_error *error)
+{
+    resolver r = {.visit = list_one, .files = files, .config = config, .tensors = tensors, .list = list, .error = error};
+    set_model(&r);
+    set_codec(&r);
+    for (size_t i = 0; i < COUNT(tensor_rows); i++)
+        if (is_there(&r, &groups[tensor_rows[i].group]))
+            visit_row(&r, &tensor_rows[i]);
+    return list->failed ? pl_fail_memory(error, "the list of tensors") : PARLEY_OK;
 }
 
 void pl_tts_tensor_drop(tts_files *files, const pl_tensor *tensor)

@@ -4,10 +4,11 @@
 
 #include "lm/load.h"
 #include "models/files.h"
+#include "models/quantize.h"
 #include "models/qwen3_tts/config.h"
 #include "text/tokenizer.h"
 
-typedef enum tts_dialect { TTS_HF, TTS_QWENTTS, TTS_QTS, TTS_LLAMA, TTS_DIALECTS } tts_dialect;
+typedef enum tts_dialect { TTS_HF, TTS_QWENTTS, TTS_QTS, TTS_LLAMA, TTS_PARLEY, TTS_DIALECTS } tts_dialect;
 typedef enum tts_part { TTS_TALKER, TTS_PREDICTOR, TTS_SPEAKER, TTS_CODEC, TTS_TOKENIZER, TTS_PARTS } tts_part;
 
 typedef pl_part_file tts_container;
@@ -26,6 +27,9 @@ bool pl_tts_probe(const parley_allocator *allocator, pl_source *source);
  * files->arena. */
 parley_status pl_tts_config_read(tts_files *files, tts_config *config, parley_error *error);
 
+/* The configuration as keys of the dialect `parley`. MEMORY. */
+parley_status pl_tts_config_write(const tts_files *files, const tts_config *config, pl_arena *arena, pl_gguf_head *head, parley_error *error);
+
 /* The tokenizer of the files. */
 parley_status pl_tts_tokenizer_open(const parley_allocator *allocator, tts_files *files, const tts_config *config, pl_tokenizer **tokenizer,
                                     parley_error *error);
@@ -34,7 +38,7 @@ parley_status pl_tts_tokenizer_open(const parley_allocator *allocator, tts_files
 
 typedef struct tts_tensors {
     pl_tensor text_embedding;        /* [text_vocabulary, text_width] */
-    pl_conv_tensors fc1, fc2;        /* [text_width, text_width], [width, text_width]; data NULL: the embedding is projected already */
+    pl_conv_tensors fc1, fc2;        /* [text_width, text_width], [width, text_width]; of no use when the embedding is projected already */
     pl_tensor codec_embedding;       /* [codec_vocabulary, width] */
     pl_tensor codec_head;            /* [codec_vocabulary, width] */
     pl_tensor norm;                  /* [width] */
@@ -63,6 +67,9 @@ typedef struct tts_resolve {
 } tts_resolve;
 
 parley_status pl_tts_tensors_resolve(tts_files *files, const tts_config *config, const tts_resolve *how, tts_tensors *tensors, parley_error *error);
+
+/* Every tensor that was resolved, under its name in the dialect `parley`, with what it is used as. MEMORY. */
+parley_status pl_tts_tensors_list(tts_files *files, const tts_config *config, tts_tensors *tensors, pl_quantization *list, parley_error *error);
 
 /* File and position of a tensor's values, for messages; and to tell the system that its pages are not needed soon. */
 void pl_tts_tensor_drop(tts_files *files, const pl_tensor *tensor);

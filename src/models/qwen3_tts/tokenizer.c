@@ -1,4 +1,5 @@
 /* The tokenizer of a checkpoint. */
+#include "models/parley.h"
 #include "models/qwen3_tts/internal.h"
 #include "models/vocabulary.h"
 
@@ -16,6 +17,8 @@ static parley_status open_part(const parley_allocator *allocator, const tts_cont
         return pl_model_tokenizer_files(allocator, c->source, c->folder, tokenizer, error);
     if (c->dialect == TTS_LLAMA)
         return open_joined(allocator, c, tokenizer, error);
+    if (c->dialect == TTS_PARLEY)
+        return pl_parley_tokenizer(allocator, &c->container, pl_source_name(c->source), tokenizer, error);
     return pl_model_tokenizer_gguf(allocator, c->source, &c->container, PL_GGUF_LOST_MERGES, 0, tokenizer, error);
 }
 
