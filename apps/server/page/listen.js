@@ -129,6 +129,7 @@ async function listenLive() {
   output.textContent = "";
   sound = null;
   element("listen-microphone").setAttribute("aria-pressed", "true");
+  wave.hidden = false;
   buttons(true);
   await attempt("listen", async () => {
     live.ended.catch(() => {}); // it may fail before it is awaited
@@ -136,6 +137,7 @@ async function listenLive() {
     await live.ended;
   });
   live.close();
+  wave.hidden = true;
   status("listen", live.samples ? seconds(live.samples / live.microphone.rate) : "");
   live = null;
   element("listen-microphone").setAttribute("aria-pressed", "false");
@@ -167,5 +169,4 @@ export const listening = {
     element("listen-none").hidden = models.length > 0;
     buttons(false);
   },
-  shown: () => { if (!live) draw(wave, new Float32Array(0), 16000); },
 };

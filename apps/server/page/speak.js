@@ -78,8 +78,11 @@ class Speech {
 /** Speaks without the form; used to try a voice. */
 export async function say(text, voice, id, rate) {
   current?.stop();
-  current = new Speech(rate);
-  await current.run(body(text, voice, id));
+  const speech = current = new Speech(rate);
+  element("speak-error").textContent = "";
+  await speech.run(body(text, voice, id));
+  element("speak-save").disabled = speech.samples === 0;
+  status("speak", `${seconds(speech.samples / speech.rate)} · seed ${speech.seed}`);
 }
 
 function picture(speech) {
