@@ -8,10 +8,10 @@ export DEBIAN_FRONTEND=noninteractive
 BUILD_PACKAGES=(gcc libc6-dev cmake ninja-build pkg-config libcjson-dev libutf8proc-dev libsndfile1-dev libsoxr-dev
     libmicrohttpd-dev libgnutls28-dev libmp3lame-dev libopusenc-dev)
 
-# To run all tests as well: unit tests (cmocka, pcre2 as the oracle of the word splitter), structure tests (python3, binutils,
+# To run all tests as well: unit tests (cmocka, pcre2 as the oracle of the word splitter), the Python package (numpy), structure tests (python3, binutils,
 # clang-format, g++ for headers read as C++), sanitizers and fuzzing (clang), NEON under emulation (cross compiler, qemu), prose and scripts, MeCab (Japanese words).
 # shellcheck disable=SC2034
-TEST_PACKAGES=(libcmocka-dev libpcre2-dev python3 binutils g++ clang clang-format-14 libclang-rt-14-dev llvm-14
+TEST_PACKAGES=(libcmocka-dev libpcre2-dev python3 python3-numpy binutils g++ clang clang-format-14 libclang-rt-14-dev llvm-14
     gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user xz-utils bsdextrautils mandoc shellcheck libmecab2 mecab-ipadic-utf8)
 
 say() { printf '%s: %s\n' "${0##*/}" "$*"; }

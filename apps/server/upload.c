@@ -21,6 +21,14 @@ static srv_field *begin_field(srv_upload *u, const char *name, bool is_file)
     return field;
 }
 
+/* A part whose headers end with a piece of the body is told twice: without bytes first, at the same place. */
+static srv_field *field_of(srv_upload *u, const char *name, bool is_file, uint64_t offset)
+{
+    srv_field *last = u->count ? &u->fields[u->count - 1] : NULL;
+    bool told = last && last->value.size == 0 && last->is_file == is_file && name && !strcmp(last->name, name);
+    return offset > 0 || told ? last : begin_field(u, name, is_file);
+}
+
 static enum MHD_Result take_value(void *context, enum MHD_ValueKind kind, const char *name, const char *file, const char *type, const char *encoding,
                                   const char *bytes, uint64_t offset, size_t size)
 {
@@ -28,7 +36,7 @@ static enum MHD_Result take_value(void *context, enum MHD_ValueKind kind, const 
     (void)kind;
     (void)type;
     (void)encoding;
-    srv_field *field = offset == 0 ? begin_field(u, name, file != NULL) : u->count ? &u->fields[u->count - 1] : NULL;
+    srv_field *field = field_of(u, name, file != NULL, offset);
     if (!field)
         return MHD_NO;
     if (!field->is_file && field->value.size + size > u->text_bytes) {

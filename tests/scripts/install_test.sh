@@ -1,6 +1,6 @@
 #!/bin/bash
 # install_test.sh BUILD CC: installs the built project below DESTDIR, moves the tree to a path with a space and a letter outside ASCII, builds
-# examples/speak.c against it in four ways (pkg-config and find_package, shared and static) and runs each.
+# examples/speak.c against it in four ways (pkg-config and find_package, shared and static) and runs each; the other examples in one way.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd -P)
 build=$1 cc=$2
@@ -23,17 +23,19 @@ fi
 [ -f "$prefix/share/man/man1/parley.1" ] || fail "no man page"
 export PKG_CONFIG_PATH="$lib/pkgconfig" LD_LIBRARY_PATH="$lib"
 
-# with_pkg_config NAME SED OPTION..: pkg-config quotes for a shell, hence eval.
+# with_pkg_config SOURCE NAME SED OPTION..: pkg-config quotes for a shell, hence eval.
 with_pkg_config()
 {
-    local name=$1 edit=$2 flags
-    shift 2
+    local source=$1 name=$2 edit=$3 flags
+    shift 3
     flags=$(pkg-config "$@" --cflags --libs parley | sed "$edit")
-    eval "\"\$cc\" -std=c11 -Wall -Wextra -Werror \"\$root/examples/speak.c\" $flags -o $name"
+    eval "\"\$cc\" -std=c11 -Wall -Wextra -Werror \"\$root/examples/$source.c\" $flags -o $name"
 }
 
-with_pkg_config pc_shared ''
-with_pkg_config pc_static 's/-lparley/-l:libparley.a/' --static
+with_pkg_config speak pc_shared ''
+with_pkg_config speak pc_static 's/-lparley/-l:libparley.a/' --static
+with_pkg_config hear hear ''
+with_pkg_config streams streams ''
 cmake -G Ninja -S "$root/tests/install" -B consumer -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_C_COMPILER="$cc" \
     -DSPEAK_SOURCE="$root/examples/speak.c" >consumer.log || fail "$(cat consumer.log)"
 cmake --build consumer >consumer.log || fail "$(cat consumer.log)"
@@ -68,6 +70,23 @@ if [ -d "$model" ]; then
     for name in pc_static speak_shared speak_static; do
         cmp pc_shared.wav "$name.wav" || fail "$name speaks differently"
     done
+fi
+
+# The examples that hear, and those that stream: text comes line by line, sound in pieces.
+golden="$root/tests/golden"
+said=$(./hear "$golden/models/asr_a" "$golden/asr_clip_chirp/audio.wav")
+[ "${said#* * }" = "hello world" ] || fail "hear: $said"
+python3 - "$golden/asr_clip_chirp/audio.wav" >chirp.f32 <<'PYTHON'
+import array, sys, wave
+with wave.open(sys.argv[1]) as w:
+    pcm = array.array("h", w.readframes(w.getnframes()))
+sys.stdout.buffer.write(array.array("f", [v / 32768 for v in pcm]).tobytes())
+PYTHON
+./streams hear "$golden/models/asr_a" <chirp.f32 >heard.txt 2>/dev/null || fail "streams hear failed"
+[ -s heard.txt ] || fail "streams hear wrote nothing"
+if [ -d "$model" ]; then
+    printf 'Good\nmorning.\n' | ./streams say "$model" >said.f32 || fail "streams say failed"
+    [ "$(stat -c %s said.f32)" -gt 20000 ] || fail "streams say wrote next to nothing"
 fi
 
 # The installed program finds its model from anywhere.
