@@ -100,7 +100,7 @@ static void changed_keys(void **state)
     (void)state;
     static const struct {
         const char *key;
-        size_t at; /* bytes behind the value's begin */
+        int at; /* bytes behind the value's begin; -8: the end of the name */
         uint32_t word;
         parley_status status;
         const char *text;
@@ -117,8 +117,8 @@ static void changed_keys(void **state)
         {"parley.packed.names", 20, 0x41414141, PARLEY_FORMAT, "no such tensor"},
         {"parley.family", 8, 0x33333333, PARLEY_FAMILY, "'parley'"},
         {"qwen3-tts.text.is_projected", 0, 1 | 22 << 8, PARLEY_FORMAT, "projected already"}, /* true; behind it the next key's length */
-        {"qwen3-tts.text.is_projected", (size_t)-8, 0x41414141, PARLEY_MISSING, "is_projected"},
-        {"qwen3-tts-tokenizer.decoder.snake_is_final", (size_t)-8, 0x41414141, PARLEY_MISSING, "snake_is_final"},
+        {"qwen3-tts.text.is_projected", -8, 0x41414141, PARLEY_MISSING, "is_projected"},
+        {"qwen3-tts-tokenizer.decoder.snake_is_final", -8, 0x41414141, PARLEY_MISSING, "snake_is_final"},
     };
     made_file f = made("models/tts_a_custom", PARLEY_WEIGHT_KEEP);
     parley_error error = {0};
