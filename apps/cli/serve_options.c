@@ -44,6 +44,7 @@ static const cli_option rows[] = {
     TEXT("--tls-key", tls_key, "FILE", "its private key (PEM)"),
     CLI_ROW_THREADS(serve_fields, model),
     CLI_ROW_CPU(serve_fields, model),
+    CLI_ROW_CODEC_TYPE(serve_fields, model),
     CHOICE("--kv", kv, cli_kv_choices, "element type of the caches; default f16"),
     CHOICE("--activations", activations, cli_activations_choices, "arithmetic of quantised matrices; default int8 where the processor has it"),
     WHOLE("--piece-length", piece_length, 0, 100000, "longer texts are spoken in pieces of about so many characters; 0: never; default 600"),

@@ -7,7 +7,7 @@
 
 typedef struct serve_fields {
     cli_texts models, codecs, aliases;
-    cli_model_fields model; /* threads and level alone */
+    cli_model_fields model; /* threads, level and type of the codec alone */
     cli_text aligner, voices, host, api_key_file, tls_cert, tls_key;
     cli_int kv, activations, port, max_active, max_queued, max_connections, max_body, max_text, max_kv, rate, piece_length;
     cli_real max_audio, stall, deadline, drain;

@@ -20,9 +20,10 @@ CHOICES: Dict[str, Dict[str, int]] = {
     "join": {"space": c.PARLEY_JOIN_SPACE, "none": c.PARLEY_JOIN_NONE},
     "parts": {"all": c.PARLEY_PARTS_ALL, "text": c.PARLEY_PARTS_TEXT, "codec": c.PARLEY_PARTS_CODEC, "speaker": c.PARLEY_PARTS_SPEAKER,
               "codec_encoder": c.PARLEY_PARTS_CODEC_ENCODER, "clone": c.PARLEY_PARTS_CLONE},
+    "codec_type": {"stored": c.PARLEY_CODEC_STORED, "f32": c.PARLEY_CODEC_F32, "int8": c.PARLEY_CODEC_INT8},
     "splitter": {"qwen2": c.PARLEY_SPLITTER_QWEN2, "mistral": c.PARLEY_SPLITTER_MISTRAL},
 }
-OPEN = {"codec_path", "second_path", "parts", "cpu", "threads", "splitter"}
+OPEN = {"codec_path", "second_path", "codec_type", "parts", "cpu", "threads", "splitter"}
 SPEAK = {"language", "instruct", "layout", "special_tokens", "allow_empty", "piece_length", "pause_seconds", "seed", "kv", "activations",
          "chunk_frames"}
 SAMPLING = {"temperature", "top_p", "top_k", "repetition_penalty"}
@@ -38,6 +39,7 @@ class OpenOptions(TypedDict, total=False):
 
     codec_path: str
     second_path: str
+    codec_type: str  # "stored", "f32", "int8"
     parts: str  # "all", "text", "codec", "speaker", "codec_encoder", "clone"
     cpu: str  # "best", "scalar", "avx2", ..
     threads: int
