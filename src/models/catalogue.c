@@ -169,6 +169,12 @@ static bool panels_fit(pl_findings *f, const pl_entry *entry, const int64_t *sha
     }
     pl_pack_map map;
     pl_matrix matrix = matrix_of(t, shape, rank, use, &map);
+    int block = pl_type_info(t->type)->values;
+    if (map.width % block) {
+        pl_findings_add(f, PARLEY_FINDING_SHAPE, entry->name, "rows of %d values in %s: a multiple of %d is expected", map.width,
+                        pl_type_info(t->type)->name, block);
+        return false;
+    }
     size_t expected = (size_t)pl_panels(&matrix) * matrix.panel_bytes;
     if (matrix.cols > 0 && expected == t->bytes)
         return true;

@@ -107,8 +107,9 @@ static void changed_keys(void **state)
     } rows[] = {
         {"parley.version", 0, 2, PARLEY_UNSUPPORTED, "'parley.version' is 2, only 1"},
         {"parley.layout", 0, 99, PARLEY_UNSUPPORTED, "'parley.layout' is 99, only 1"},
-        {"parley.packed.types", 12, 14, PARLEY_FORMAT, "no type that is packed"},     /* q6_k */
-        {"parley.packed.types", 12, 0, PARLEY_SHAPE, "bytes of panels are expected"}, /* f32: twice the bytes */
+        {"parley.packed.types", 12, 3, PARLEY_FORMAT, "no type that is packed"},        /* q4_1 */
+        {"parley.packed.types", 12, 14, PARLEY_SHAPE, "a multiple of 256 is expected"}, /* q6_k */
+        {"parley.packed.types", 12, 0, PARLEY_SHAPE, "bytes of panels are expected"},   /* f32: twice the bytes */
         {"parley.packed.types", 12, 4000, PARLEY_FORMAT, "no type that is packed"},
         {"parley.packed.shapes", 12, 0, PARLEY_FORMAT, "no shape"},
         {"parley.packed.shapes", 12, 0x80000000u, PARLEY_FORMAT, "no shape"},
@@ -210,11 +211,10 @@ static void panels_are_those_of_layout_1(void **state)
     static const struct {
         pl_type type;
         uint8_t digest[4];
-    } rows[] = {{PL_F32, {0xC0, 0xE2, 0xF5, 0xED}},
-                {PL_F16, {0xA3, 0xA0, 0x54, 0xB0}},
-                {PL_BF16, {0x11, 0x28, 0xF8, 0x4D}},
-                {PL_Q8_0, {0xE5, 0xC2, 0x5A, 0x94}}};
-    enum { ROWS = 20, COLS = 96 };
+    } rows[] = {{PL_F32, {0xA4, 0x80, 0x4B, 0xE7}},  {PL_F16, {0xED, 0xFB, 0x64, 0xA6}},  {PL_BF16, {0xCF, 0xC3, 0x3B, 0x64}},
+                {PL_Q8_0, {0xC5, 0x51, 0xFD, 0x70}}, {PL_Q4_0, {0x5D, 0x55, 0x75, 0xDE}}, {PL_Q4_K, {0x25, 0x08, 0xF0, 0x8F}},
+                {PL_Q6_K, {0xFC, 0x29, 0x23, 0x94}}};
+    enum { ROWS = 20, COLS = 256 };
     test_random r = {31};
     float values[ROWS * COLS];
     for (int i = 0; i < ROWS * COLS; i++)

@@ -151,8 +151,8 @@ static const group groups[GROUP_COUNT] = {
 };
 
 /* Members of a pair have the shape's first size (of a transposed convolution its second) as bias, or alpha and beta of one shape. Tables are read row
- * by row, books and depthwise kernels as float32, books' projections are matrices that files keep as they are, heads decide between scores: all else of
- * two or more axes is the matrix of a layer. */
+ * by row, books and kernels of single channels (depthwise ones, the last) as float32, books' projections are matrices that files keep as they are, heads
+ * decide between scores: all else of two or more axes is the matrix of a layer. */
 typedef enum member_kind { ONE, TABLE, BOOK_ROWS, BOOK_PROJECTION, HEAD, LINEAR, HEAD_PAIR, TRANSPOSED, DEPTHWISE, SNAKE } member_kind;
 
 static const struct {
@@ -324,7 +324,7 @@ static const tensor_row tensor_rows[] = {
     {CODEC_UNIT, SNAKE, NEEDED, CN(act2), UNIT "act2", RES "act2", WAV_RES "act2", {C_OUT}},
     {CODEC_UNIT, LINEAR, NEEDED, CN(conv2), UNIT "conv2.conv", RES "conv2", WAV_RES "conv2", {C_OUT, C_OUT, 1}},
     {CODEC, SNAKE, NEEDED, CT(last_snake), "decoder.decoder.{r+1}", "tok_dec.dec.{r+1}.snake", WAV "dac.post_snake", {C_LAST}},
-    {CODEC, LINEAR, NEEDED, CT(last_conv), "decoder.decoder.{r+2}.conv", "tok_dec.dec.{r+2}.conv", WAV "dac.post_conv", {1, C_LAST, 7}},
+    {CODEC, DEPTHWISE, NEEDED, CT(last_conv), "decoder.decoder.{r+2}.conv", "tok_dec.dec.{r+2}.conv", WAV "dac.post_conv", {1, C_LAST, 7}},
 
     {ENCODER, LINEAR, NEEDED, ER(conv0), "encoder.encoder.layers.0.conv", "tok_enc.conv.0", NULL, {E_FILTERS, 1, 7}},
     {ENCODER_STAGE, LINEAR, NEEDED, ES(res1), "encoder.encoder.layers.{3i+1}.block.1.conv", "tok_enc.res.{3i+1}.blk.1", NULL, {E_HALF, E_IN, 3}},

@@ -574,7 +574,7 @@ static parley_status check_pair(reader *r)
 parley_status pl_tts_config_read(tts_files *files, tts_config *config, parley_error *error)
 {
     reader r = {.files = files, .config = config, .error = error};
-    *config = (tts_config){.model_type = "", .model_size = "", .codec_type = ""};
+    *config = (tts_config){.model_type = "", .model_size = "", .codec_type = "f32"};
     PL_TRY(read_talker(&r));
     PL_TRY(read_predictor(&r));
     PL_TRY(read_speaker(&r));

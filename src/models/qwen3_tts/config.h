@@ -49,7 +49,7 @@ typedef struct tts_config {
     /* codec */
     bool has_codec;
     pl_codec_shape codec;
-    const char *codec_type; /* "int8": stored to be run so; "" or "f32" */
+    const char *codec_type; /* "int8": stored to be run so; "f32" */
     bool snake_is_final;    /* alpha and 1 / beta are stored as used, not as logarithms */
     bool has_encoder;
     pl_encoder_shape encoder;
