@@ -29,6 +29,29 @@ static inline sound twelve(void)
     return clips(names, 12);
 }
 
+/* Clips up to a length. */
+static inline sound repeated(double seconds)
+{
+    sound clip = twelve(), s = {NULL, (size_t)llround(seconds * PARLEY_ASR_RATE)};
+    s.samples = malloc(s.count * sizeof *s.samples);
+    assert_non_null(s.samples);
+    for (size_t i = 0; i < s.count; i++)
+        s.samples[i] = clip.samples[i % clip.count];
+    free(clip.samples);
+    return s;
+}
+
+/* Segments of a sound of so many samples follow each other; none is much longer than the limit, seconds. */
+static inline void check_tiles(const parley_asr_result *r, size_t samples, double limit)
+{
+    double end = 0;
+    for (size_t i = 0; i < r->n_segments; i++) {
+        assert_true(r->segments[i].start == end && r->segments[i].end > end && r->segments[i].end - end <= limit + 5);
+        end = r->segments[i].end;
+    }
+    assert_true(end == (double)samples / PARLEY_ASR_RATE && end == r->audio_seconds);
+}
+
 static inline parley_asr_options plain(const parley_model *model)
 {
     parley_asr_options o;

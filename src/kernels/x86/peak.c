@@ -37,6 +37,7 @@ __attribute__((target("amx-tile,amx-int8"))) static double int8_amx(int64_t roun
         uint16_t row_bytes[16];
         uint8_t rows[16];
     } config = {.palette = 1, .row_bytes = {64, 64, 64, 64, 64, 64}, .rows = {16, 16, 16, 16, 16, 16}};
+    __asm__ volatile("" ::"r"(&config) : "memory"); /* gcc 12 believes that the intrinsic reads the first bytes alone */
     _tile_loadconfig(&config);
     _tile_zero(0);
     _tile_zero(1);
