@@ -93,6 +93,8 @@ static parley_status start_row(hearing *h, slot *s, parley_error *error)
 {
     parley_audio audio = {0};
     parley_status status = cli_read_audio(h->files[s->row], &h->audio, &audio, error);
+    if (status == PARLEY_OK && audio.count == 0)
+        status = cli_fail(error, PARLEY_ARGUMENT, "\"%.300s\" has no samples", h->files[s->row]);
     cli_signals_graceful(true);
     if (status == PARLEY_OK)
         status = open_session(h, &s->session, error);
