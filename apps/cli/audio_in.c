@@ -2,6 +2,7 @@
 
 #include "ffmpeg.h"
 #include "inputs.h"
+#include "signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,13 +45,21 @@ static bool is_unknown(parley_status status, const parley_audio_options *options
     return (status == PARLEY_FORMAT || status == PARLEY_UNSUPPORTED) && options->form == PARLEY_AUDIO_FILE && !audio->source_format[0];
 }
 
+static bool user_stops(void *context)
+{
+    (void)context;
+    return cli_signals_cancelled();
+}
+
+static const cli_stop on_signal = {.wanted = user_stops};
+
 /* ------------------------------------------------------------------ files */
 
 static parley_status read_regular(const char *name, int fd, const parley_audio_options *options, parley_audio *audio, parley_error *error)
 {
     parley_audio_stream stream = {read_descriptor, &fd};
     parley_status status = parley_audio_read(name, &stream, options, audio, error);
-    return is_unknown(status, options, audio) ? cli_ffmpeg_read(name, fd, options, audio, error) : status;
+    return is_unknown(status, options, audio) ? cli_ffmpeg_read(name, fd, options, &on_signal, audio, error) : status;
 }
 
 /* ------------------------------------------------------------------ pipes */
@@ -80,7 +89,7 @@ static parley_status read_pipe(const char *name, int fd, const parley_audio_opti
         if (!kept.copy || kept.failed || fflush(kept.copy) != 0)
             status = cli_fail(error, PARLEY_IO, "%.200s: cannot be kept in a temporary file for ffmpeg", name);
         else
-            status = cli_ffmpeg_read(name, fileno(kept.copy), options, audio, error);
+            status = cli_ffmpeg_read(name, fileno(kept.copy), options, &on_signal, audio, error);
     }
     if (kept.copy)
         fclose(kept.copy);

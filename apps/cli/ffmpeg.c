@@ -1,7 +1,6 @@
 #include "ffmpeg.h"
 
 #include "buffer.h"
-#include "signals.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,6 +28,7 @@ typedef struct child {
     pid_t pid; /* 0: not running */
     int out, said_fd;
     double deadline;
+    const cli_stop *stop;
     bool late, cancelled;
     char said[SAID]; /* the end of what it wrote on standard error */
     size_t n_said;
@@ -111,13 +111,14 @@ static int start_with_pipes(child *c, const char *program, char *const *argument
     return number ? number : spawn(program, arguments, fd, out[1], said[1], &c->pid);
 }
 
-static parley_status start(child *c, const char *program, int fd, double seconds, parley_error *error)
+static parley_status start(child *c, const char *program, int fd, double seconds, const cli_stop *stop, parley_error *error)
 {
     char limit[32];
     /* -t: one second more than is allowed, so that the library sees that there is more. */
     snprintf(limit, sizeof limit, "%.0f", seconds + 1.0);
     const char *const arguments[] = {program,
                                      "-hide_banner",
+                                     "-nostdin", /* else bytes of the file are taken for keys: a 'q' ends the work early */
                                      "-nostats",
                                      "-loglevel",
                                      "error",
@@ -143,7 +144,7 @@ static parley_status start(child *c, const char *program, int fd, double seconds
     for (size_t i = 0; i < CLI_COUNT(arguments); i++)
         copies[i] = (char *)(uintptr_t)arguments[i]; /* posix_spawn() changes nothing */
     int out[2] = {-1, -1}, said[2] = {-1, -1};
-    *c = (child){.out = -1, .said_fd = -1, .deadline = cli_seconds() + SECONDS};
+    *c = (child){.out = -1, .said_fd = -1, .deadline = cli_seconds() + SECONDS, .stop = stop};
     int number = start_with_pipes(c, program, copies, fd, out, said);
     if (number != 0) {
         c->pid = 0;
@@ -181,14 +182,14 @@ static void listen_to(child *c)
         close_end(&c->said_fd);
 }
 
-/* Waits until one of the pipes has something; false when that takes too long or the user wants no more. */
+/* Waits until one of the pipes has something; false when that takes too long or no more is wanted. */
 static bool wait_for(child *c, struct pollfd ends[2])
 {
     for (;;) {
         ends[0] = (struct pollfd){.fd = c->out, .events = POLLIN};
         ends[1] = (struct pollfd){.fd = c->said_fd, .events = POLLIN};
         c->late = cli_seconds() > c->deadline;
-        c->cancelled = cli_signals_cancelled();
+        c->cancelled = c->stop->wanted(c->stop->context);
         if (c->late || c->cancelled)
             return false;
         int ready = poll(ends, 2, POLL_MILLISECONDS);
@@ -273,7 +274,8 @@ static parley_status fail_child(const child *c, const char *name, const parley_a
                     (unsigned long long)audio->source_frames, last_line(c, line));
 }
 
-parley_status cli_ffmpeg_read(const char *name, int fd, const parley_audio_options *options, parley_audio *audio, parley_error *error)
+parley_status cli_ffmpeg_read(const char *name, int fd, const parley_audio_options *options, const cli_stop *stop, parley_audio *audio,
+                              parley_error *error)
 {
     *audio = (parley_audio){0};
     char *program = find_program();
@@ -285,7 +287,7 @@ parley_status cli_ffmpeg_read(const char *name, int fd, const parley_audio_optio
             name);
     child c;
     (void)lseek(fd, 0, SEEK_SET); /* where /dev/fd/0 is the same open file, not one opened anew */
-    parley_status status = start(&c, program, fd, options->max_seconds, error);
+    parley_status status = start(&c, program, fd, options->max_seconds, stop, error);
     free(program);
     if (status != PARLEY_OK)
         return status;

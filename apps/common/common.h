@@ -28,6 +28,12 @@ parley_status cli_in_file(parley_status status, const char *path, parley_error *
 /* Seconds of a clock that never goes back. */
 double cli_seconds(void);
 
+/* Whether a long task is to end early. */
+typedef struct cli_stop {
+    bool (*wanted)(void *context);
+    void *context;
+} cli_stop;
+
 /* Whether `text` ends with `end`, whatever the case of ASCII letters. */
 bool cli_ends_with(const char *text, const char *end);
 

@@ -23,6 +23,7 @@ struct srv_server {
     pthread_mutex_t lock;  /* over what follows */
     pthread_cond_t idle;   /* a call has ended */
     size_t calls;          /* being answered, sockets included */
+    int32_t decoders;      /* programs that decode uploads */
     bool draining;
     struct srv_socket *sockets; /* realtime sessions */
     char url[128];

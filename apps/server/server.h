@@ -48,7 +48,8 @@ typedef struct srv_options {
     const char *api_key;                   /* NULL: none */
     const char *certificate, *private_key; /* PEM; NULL: no TLS */
     /* Decodes a sound that the library does not know from a regular file; NULL: such sounds are refused. */
-    parley_status (*decode)(const char *name, int fd, const parley_audio_options *options, parley_audio *audio, parley_error *error);
+    parley_status (*decode)(const char *name, int fd, const parley_audio_options *options, const cli_stop *stop, parley_audio *audio,
+                            parley_error *error);
     srv_limits limits;
 } srv_options;
 

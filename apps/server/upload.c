@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { PARSER_BYTES = 4096 }; /* of a part's headers */
 
@@ -60,7 +61,7 @@ parley_status srv_upload_open(srv_upload **upload, struct MHD_Connection *connec
         return cli_fail_memory(error);
     *upload = u;
     u->text_bytes = text_bytes;
-    if (type && !strncmp(type, form, sizeof form - 1))
+    if (type && !strncasecmp(type, form, sizeof form - 1))
         u->parser = MHD_create_post_processor(connection, PARSER_BYTES, take_value, u);
     if (!u->parser)
         return cli_fail(error, PARLEY_ARGUMENT, "the body must be multipart/form-data with a boundary, the content type is \"%.100s\"",

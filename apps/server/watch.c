@@ -211,6 +211,9 @@ bool srv_watch_gone(srv_watched *c)
 {
     if (!c)
         return false;
+    struct pollfd peer = {.fd = c->fd, .events = POLLRDHUP};
+    if (poll(&peer, 1, 0) > 0 && (peer.revents & (POLLRDHUP | POLLHUP | POLLERR)))
+        return true;
     pthread_mutex_lock(&c->watch->lock);
     bool gone = c->gone;
     pthread_mutex_unlock(&c->watch->lock);

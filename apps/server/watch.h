@@ -25,7 +25,7 @@ void srv_watch_hand_over(srv_watched *watched);
 /* The request to cancel when the client hangs up; NULL: none any more. Must be taken back before the request is released. */
 void srv_watch_request(srv_watched *watched, parley_request *request);
 
-/* Whether the client has hung up. */
+/* Whether the client has hung up, also while no request is watched. For the thread of the connection. */
 bool srv_watch_gone(srv_watched *watched);
 
 /* Cancels the requests of all connections and shuts these down. */
