@@ -2,6 +2,8 @@
  *   'f'  vocab.json, merges.txt and tokenizer_config.json with a byte 0x1E between them
  *   'v'  the same, where vocab.json goes on behind the 256 tokens of single bytes (so that small inputs can be whole vocabularies)
  *   'q' 'm'  text for a small fixed vocabulary with the splitter of qwen2 or mistral
+ *   'Q' 'M'  the same, text that comes piece by piece
+ *   'c'  a byte, the length of pieces, and a text that is cut into them
  * What must hold is checked with __builtin_trap.
  *
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -D_POSIX_C_SOURCE=200809L -Iinclude -Isrc fuzz/fuzz_tokenizer.c src/text/[a-z]*.c \
@@ -11,6 +13,7 @@
 
 #include "text/bytemap.h"
 #include "text/normalise.h"
+#include "text/sentences.h"
 #include "text/split.h"
 #include "text/utf8.h"
 #include "text/vocabulary.h"
@@ -162,6 +165,70 @@ static pl_tokenizer *fixed_tokenizer(void)
     return tokenizer;
 }
 
+/* ------------------------------------------------------------------ text that comes piece by piece */
+
+enum { BEGINNINGS = 64 }; /* of a text that are looked at, so that long ones stay quick */
+
+/* The byte behind the next of the beginnings that are looked at: never inside a character. */
+static size_t next_beginning(pl_span text, size_t at)
+{
+    size_t end = at + 1 + text.length / BEGINNINGS;
+    while (end < text.length && (text.text[end] & 0xC0) == 0x80)
+        end++;
+    return end < text.length ? end : text.length;
+}
+
+/* What is known of the ids of a beginning are the first ids of the whole. */
+static void check_open(const pl_tokenizer *tokenizer, pl_span text, parley_splitter splitter)
+{
+    pl_ids whole = {.allocator = pl_default_allocator()}, open = {.allocator = pl_default_allocator()};
+    parley_status status = pl_tokenize(tokenizer, text, (pl_tokenize_options){.splitter = splitter}, &whole, NULL);
+    HOLDS(pl_tokenize_open(tokenizer, text, splitter, &open, NULL) == status);
+    for (size_t at = 0; at < text.length && status == PARLEY_OK;) {
+        at = next_beginning(text, at);
+        open.count = 0;
+        HOLDS(pl_tokenize_open(tokenizer, (pl_span){text.text, at}, splitter, &open, NULL) == PARLEY_OK);
+        HOLDS(open.count <= whole.count);
+        HOLDS(open.count == 0 || memcmp(open.ids, whole.ids, open.count * sizeof *open.ids) == 0);
+    }
+    pl_ids_free(&whole);
+    pl_ids_free(&open);
+}
+
+/* A beginning has the cut of the whole, or none yet. */
+static void check_beginnings(pl_span text, int32_t length, const pl_piece *whole)
+{
+    for (size_t at = 0; at < text.length;) {
+        pl_piece piece;
+        at = next_beginning(text, at);
+        if (pl_piece_find((pl_span){text.text, at}, length, &piece))
+            HOLDS(whole && piece.end == whole->end && piece.next == whole->next);
+    }
+}
+
+static void check_cuts(pl_span text, int32_t length)
+{
+    pl_piece piece;
+    for (int i = 0; i < BEGINNINGS && pl_piece_find(text, length, &piece); i++) {
+        HOLDS(piece.end > 0 && piece.end <= piece.next && piece.next < text.length);
+        HOLDS((text.text[piece.end] & 0xC0) != 0x80 && (text.text[piece.next] & 0xC0) != 0x80);
+        check_beginnings(text, length, &piece);
+        text = (pl_span){text.text + piece.next, text.length - piece.next};
+    }
+    if (!pl_piece_find(text, length, &piece))
+        check_beginnings(text, length, NULL);
+}
+
+static void fuzz_cuts(pl_span input)
+{
+    if (input.length < 2 || input.text[0] == 0)
+        return;
+    /* The function asks for valid UTF-8. */
+    pl_span text = copy_of("", 0, (pl_span){input.text + 1, pl_utf8_check(input.text + 1, input.length - 1)});
+    check_cuts(text, (uint8_t)input.text[0]);
+    free((void *)(uintptr_t)text.text);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static pl_tokenizer *fixed; /* for the life of the process */
@@ -177,5 +244,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_text(fixed, text, data[0] == 'q' ? PARLEY_SPLITTER_QWEN2 : PARLEY_SPLITTER_MISTRAL);
         free((void *)(uintptr_t)text.text);
     }
+    if (data[0] == 'Q' || data[0] == 'M') {
+        pl_span text = copy_of("", 0, input);
+        check_open(fixed, text, data[0] == 'Q' ? PARLEY_SPLITTER_QWEN2 : PARLEY_SPLITTER_MISTRAL);
+        free((void *)(uintptr_t)text.text);
+    }
+    if (data[0] == 'c')
+        fuzz_cuts(input);
     return 0;
 }
