@@ -72,3 +72,11 @@ size_t cli_utf8_character(const char *at, size_t left)
         return 0;
     return n;
 }
+
+size_t cli_utf8_valid(const char *text, size_t size)
+{
+    size_t at = 0;
+    for (size_t n = 1; at < size && n > 0; at += n)
+        n = cli_utf8_character(text + at, size - at);
+    return at;
+}

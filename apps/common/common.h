@@ -40,4 +40,7 @@ bool cli_ends_with(const char *text, const char *end);
 /* Length of the UTF-8 character at `at`, 0 when there is none (overlong forms, surrogates and values above U+10FFFF are none). `left` > 0. */
 size_t cli_utf8_character(const char *at, size_t left);
 
+/* Bytes up to the first that is no UTF-8, or `size`. */
+size_t cli_utf8_valid(const char *text, size_t size);
+
 #endif

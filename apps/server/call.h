@@ -48,6 +48,8 @@ typedef struct srv_call {
     const char *code; /* NULL: the name of the parley_status */
     const char *param;
     parley_error error;
+    cli_buffer message; /* longer than `error` can hold, for it; empty: there is none */
+    char allowed[32];   /* methods of the path, of a 405 */
 } srv_call;
 
 typedef struct srv_route {

@@ -4,6 +4,8 @@
 
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -31,9 +33,15 @@ static const char *match(const char *pattern, const char *path)
     return strncmp(pattern, path, length - 1) ? NULL : path + length - 1;
 }
 
+/* The methods of a path; there are few. */
+static void allow(srv_call *call, const char *method)
+{
+    size_t length = strlen(call->allowed);
+    snprintf(call->allowed + length, sizeof call->allowed - length, "%s%s", length ? ", " : "", method);
+}
+
 static parley_status find_route(srv_call *call, const char *method, const char *path)
 {
-    cli_buffer allowed = {0};
     bool head = !strcmp(method, "HEAD");
     for (size_t i = 0; i < CLI_COUNT(routes); i++) {
         call->rest = match(routes[i].path, path);
@@ -41,17 +49,14 @@ static parley_status find_route(srv_call *call, const char *method, const char *
             continue;
         if (!strcmp(routes[i].method, method) || (head && !strcmp(routes[i].method, "GET"))) {
             call->route = &routes[i];
-            cli_buffer_free(&allowed);
             return PARLEY_OK;
         }
         if (strcmp(routes[i].path, "/*") != 0)
-            cli_appendf(&allowed, "%s%s", allowed.size ? ", " : "", routes[i].method);
+            allow(call, routes[i].method);
     }
-    if (!allowed.size)
+    if (!call->allowed[0])
         return srv_fail(call, 404, "not_found", NULL, "there is no %.20s %.200s", method, path);
-    srv_fail(call, 405, "method_not_allowed", NULL, "%.200s takes %.60s, not %.20s", path, allowed.failed ? "" : allowed.data, method);
-    cli_buffer_free(&allowed);
-    return PARLEY_ARGUMENT;
+    return srv_fail(call, 405, "method_not_allowed", NULL, "%.200s takes %s, not %.20s", path, call->allowed, method);
 }
 
 /* ------------------------------------------------------------------ who may ask */
@@ -123,7 +128,10 @@ static parley_status check_state(srv_call *call)
 
 /* ------------------------------------------------------------------ bodies */
 
-enum { DROPPED_BYTES = 64 << 20 };
+enum {
+    DROPPED_BYTES = 64 << 20,
+    LEAST_RATE = 64 << 10 /* bytes a second that a body must come with, behind the seconds that any request has: a slow uplink's 0.5 Mbit/s */
+};
 
 static parley_status fail_body(srv_call *call)
 {
@@ -149,7 +157,7 @@ static parley_status check_body(srv_call *call)
         return fail_body(call);
     if (call->route->body == SRV_FORM)
         return srv_upload_open(&call->upload, call->connection, call->server->options->limits.text_bytes, &call->error);
-    if (!type || strncasecmp(type, json, sizeof json - 1) != 0)
+    if (!type || strncasecmp(type, json, sizeof json - 1) != 0 || !strchr("; \t", type[sizeof json - 1])) /* the NUL is found, too */
         return srv_fail(call, 415, "unsupported_media_type", NULL, "the content type must be application/json, it is \"%.100s\"",
                         type ? type : "not given");
     return PARLEY_OK;
@@ -170,10 +178,18 @@ static bool may_drop(srv_call *call)
     return !asks && (chunked || (length && strtoull(length, NULL, 10) <= DROPPED_BYTES));
 }
 
+/* A large body may take longer than a small one, as long as it goes on. */
+static void extend_deadline(srv_call *call)
+{
+    double seconds = call->server->options->limits.stall_seconds + (double)call->taken / LEAST_RATE;
+    srv_watch_deadline(call->watched, fmax(call->started + seconds - cli_seconds(), 1e-3));
+}
+
 /* False: the connection is to be closed. */
 static bool take_body(srv_call *call, const char *bytes, size_t size)
 {
     call->taken += size;
+    extend_deadline(call);
     if (call->refused || call->http || call->route->body == SRV_NO_BODY)
         return drop_body(call);
     if (call->taken > most_bytes(call))
@@ -263,6 +279,7 @@ void srv_on_completed(void *context, struct MHD_Connection *connection, void **s
     *state = NULL;
     srv_watch_deadline(call->watched, call->server->options->limits.stall_seconds);
     cli_buffer_free(&call->body);
+    cli_buffer_free(&call->message);
     srv_upload_close(call->upload);
     srv_count_out(context);
     free(call);

@@ -3,30 +3,78 @@
 #include <math.h>
 #include <string.h>
 
-/* The end of the string that begins at `at`, behind its quote; SIZE_MAX: it holds "\u0000". */
-static size_t skip_string(const char *bytes, size_t size, size_t at)
+/* cJSON is lenient where JSON is not: control characters, "01", "\uzzzz" (which ends its string). What of a text is not RFC 8259's is found here;
+ * each function returns what is wrong, NULL when nothing is, and moves `at` to the last byte of what it read. The text ends with a NUL. */
+
+static const char *escape_fault(const char *text)
 {
-    for (at++; at < size && bytes[at] != '"'; at++) {
-        if (bytes[at] != '\\')
-            continue;
-        if (size - at >= 6 && !memcmp(bytes + at, "\\u0000", 6))
-            return SIZE_MAX;
-        at++;
-    }
-    return at + 1;
+    if (*text && strchr("\"\\/bfnrt", *text))
+        return NULL;
+    if (*text != 'u' || strspn(text + 1, "0123456789abcdefABCDEF") < 4)
+        return "an escape that is none";
+    return strncmp(text, "u0000", 5) ? NULL : "a string with \\u0000";
 }
 
-static parley_status check_shape(const char *bytes, size_t size, parley_error *error)
+static const char *string_fault(const char *text, size_t *at)
 {
-    size_t depth = 0, values = 0;
+    for (++*at; text[*at] != '"'; ++*at) {
+        const char *fault = NULL;
+        if ((unsigned char)text[*at] < ' ')
+            return text[*at] ? "a control character in a string" : "a string without an end";
+        if (text[*at] == '\\')
+            fault = escape_fault(text + ++*at);
+        if (fault)
+            return fault;
+    }
+    return NULL;
+}
+
+static size_t digits(const char *text)
+{
+    return strspn(text, "0123456789");
+}
+
+static const char *number_fault(const char *text, size_t *at)
+{
+    static const char fault[] = "a number that is none";
+    const char *p = text + *at;
+    p += *p == '-';
+    if (!digits(p) || (*p == '0' && digits(p) > 1))
+        return fault;
+    p += digits(p);
+    if (*p == '.' && !digits(p + 1))
+        return fault;
+    p += *p == '.' ? 1 + digits(p + 1) : 0;
+    if (*p == 'e' || *p == 'E') {
+        p += p[1] == '+' || p[1] == '-' ? 2 : 1;
+        if (!digits(p))
+            return fault;
+        p += digits(p);
+    }
+    *at = (size_t)(p - text) - 1;
+    return NULL;
+}
+
+static const char *token_fault(const char *text, size_t *at)
+{
+    char c = text[*at];
+    if (c == '"')
+        return string_fault(text, at);
+    if (strchr("-+.0123456789", c))
+        return number_fault(text, at);
+    return strchr(" \t\r\n{}[]:,", c) || (c >= 'a' && c <= 'z') ? NULL : "a character that stands for nothing";
+}
+
+static parley_status check_shape(const char *text, size_t size, parley_error *error)
+{
+    size_t depth = 0, values = 0, valid = cli_utf8_valid(text, size);
+    if (valid < size)
+        return cli_fail(error, PARLEY_ARGUMENT, "JSON: no UTF-8 at byte %zu", valid);
     for (size_t at = 0; at < size; at++) {
-        char c = bytes[at];
-        if (c == '"') {
-            at = skip_string(bytes, size, at);
-            if (at == SIZE_MAX)
-                return cli_fail(error, PARLEY_ARGUMENT, "JSON: a string holds \\u0000");
-            at--;
-        }
+        char c = text[at];
+        const char *fault = token_fault(text, &at);
+        if (fault)
+            return cli_fail(error, PARLEY_ARGUMENT, "JSON: %s at byte %zu", fault, at);
         depth += c == '{' || c == '[';
         depth -= (c == '}' || c == ']') && depth > 0;
         values += c == ',' || c == '{' || c == '[';

@@ -108,18 +108,38 @@ parley_status srv_reply(srv_call *call, int http, const char *type, cli_buffer *
     return queue(call, http, type, NULL, 0, response);
 }
 
+/* What RFC 9110 wants beside a status. False: nothing. */
+static bool header_of(const srv_call *call, int http, srv_header *header)
+{
+    const struct {
+        int http;
+        srv_header header;
+    } rows[] = {
+        {401, {MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer"}}, {405, {MHD_HTTP_HEADER_ALLOW, call->allowed}},
+        {426, {MHD_HTTP_HEADER_UPGRADE, "websocket"}},       {429, {MHD_HTTP_HEADER_RETRY_AFTER, "1"}},
+        {503, {MHD_HTTP_HEADER_RETRY_AFTER, "1"}},
+    };
+    for (size_t i = 0; i < CLI_COUNT(rows); i++) {
+        *header = rows[i].header;
+        if (rows[i].http == http)
+            return true;
+    }
+    return false;
+}
+
 parley_status srv_reply_error(srv_call *call, parley_status status)
 {
-    static const srv_header retry[] = {{MHD_HTTP_HEADER_RETRY_AFTER, "1"}};
+    srv_header header;
     int http = call->http ? call->http : parley_status_http(status);
     cli_buffer text = {0};
     cli_append_text(&text, "{\"error\": ");
-    srv_error_json(&text, http, call->code ? call->code : parley_status_name(status), call->param, call->error.text);
+    srv_error_json(&text, http, call->code ? call->code : parley_status_name(status), call->param,
+                   call->message.size && !call->message.failed ? call->message.data : call->error.text);
     cli_append_text(&text, "}\n");
     struct MHD_Response *response = text.failed ? NULL : MHD_create_response_from_buffer(text.size, text.data, MHD_RESPMEM_MUST_COPY);
     cli_buffer_free(&text);
-    bool later = http == 503 || http == 429;
-    return queue(call, http, "application/json", retry, later ? 1 : 0, response);
+    size_t n_headers = header_of(call, http, &header);
+    return queue(call, http, "application/json", &header, n_headers, response);
 }
 
 /* ------------------------------------------------------------------ streams */

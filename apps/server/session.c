@@ -199,6 +199,7 @@ static parley_status open_speaking(srv_session *s, parley_error *error)
     cJSON *name = s->config.voice.size ? cJSON_CreateString(s->config.voice.data) : NULL;
     parley_status status = choose(s, &call, &options, name, &voice);
     *error = call.error;
+    cli_buffer_free(&call.message);
     srv_request_options(s->server, &request_options);
     request_options.notify = s->notify;
     request_options.notify_context = s->context;

@@ -41,8 +41,8 @@ static void release(void *context)
 
 /* ------------------------------------------------------------------ what is asked for */
 
-static const char *const known[] = {
-    "file", "model", "language", "prompt", "response_format", "temperature", "stream", "timestamp_granularities[]", "timestamp_granularities", NULL};
+static const char *const known[] = {"file", "model", "language", "prompt", "response_format", "temperature", "stream", "timestamp_granularities[]",
+                                    NULL};
 
 static parley_status read_granularities(srv_call *call, hearing *h)
 {
@@ -50,7 +50,7 @@ static parley_status read_granularities(srv_call *call, hearing *h)
     for (size_t i = 0; i < call->upload->count; i++) {
         const srv_field *field = &call->upload->fields[i];
         const char *value = field->value.data ? field->value.data : "";
-        if (strncmp(field->name, "timestamp_granularities", 23) != 0)
+        if (strcmp(field->name, "timestamp_granularities[]") != 0)
             continue;
         any = true;
         if (!strcmp(value, "word"))
@@ -95,12 +95,8 @@ static parley_status read_stream(srv_call *call, hearing *h)
 
 static parley_status read_fields(srv_call *call, hearing *h)
 {
-    const char *unknown = srv_upload_unknown(call->upload, known), *format = srv_upload_text(call->upload, "response_format");
-    if (unknown)
-        return srv_fail(
-            call, 400, "unknown_field", NULL,
-            "unknown field \"%.60s\"; there are file, model, language, prompt, response_format, temperature, stream, timestamp_granularities[]",
-            unknown);
+    const char *format = srv_upload_text(call->upload, "response_format");
+    CLI_TRY(srv_upload_check(call->upload, known, &call->error));
     if (format && !srv_text_format_find(format, &h->format))
         return srv_fail(call, 400, "unsupported_format", "response_format",
                         "\"response_format\" is one of json, text, srt, verbose_json, vtt, not \"%.60s\"", format);

@@ -114,14 +114,27 @@ const char *srv_upload_text(const srv_upload *u, const char *name)
     return !field ? NULL : field->value.data ? field->value.data : "";
 }
 
-const char *srv_upload_unknown(const srv_upload *u, const char *const *names)
+static parley_status fail_unknown(const char *name, const char *const *names, parley_error *error)
+{
+    cli_buffer list = {0};
+    for (size_t i = 0; names[i]; i++)
+        cli_appendf(&list, "%s%s", i ? ", " : "", names[i]);
+    cli_fail(error, PARLEY_ARGUMENT, "unknown field \"%.60s\"; there are %.300s", name, list.failed ? "" : list.data);
+    cli_buffer_free(&list);
+    return PARLEY_ARGUMENT;
+}
+
+parley_status srv_upload_check(const srv_upload *u, const char *const *names, parley_error *error)
 {
     for (size_t i = 0; i < u->count; i++) {
-        size_t k = 0;
-        while (names[k] && strcmp(names[k], u->fields[i].name) != 0)
+        const char *name = u->fields[i].name;
+        size_t k = 0, at = 0;
+        while (names[k] && strcmp(names[k], name) != 0)
             k++;
         if (!names[k])
-            return u->fields[i].name;
+            return fail_unknown(name, names, error);
+        if (!cli_ends_with(name, "[]") && srv_upload_next(u, name, &at) != &u->fields[i])
+            return cli_fail(error, PARLEY_ARGUMENT, "the field \"%.60s\" is given twice", name);
     }
-    return NULL;
+    return PARLEY_OK;
 }

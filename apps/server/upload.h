@@ -32,9 +32,9 @@ void srv_upload_close(srv_upload *upload);
 
 /* The first field of this name from index `*at` on, which moves behind it; NULL: none. */
 const srv_field *srv_upload_next(const srv_upload *upload, const char *name, size_t *at);
-/* The text of the only field of this name, NULL: none. */
+/* The text of the field of this name, NULL: none. */
 const char *srv_upload_text(const srv_upload *upload, const char *name);
-/* Fields whose name is not in the list (NULL at its end), the first of them; NULL: none. */
-const char *srv_upload_unknown(const srv_upload *upload, const char *const *names);
+/* Every field must be in the list (NULL at its end), and there once, unless its name ends in "[]". Errors: ARGUMENT. */
+parley_status srv_upload_check(const srv_upload *upload, const char *const *names, parley_error *error);
 
 #endif

@@ -1,11 +1,13 @@
 #include "voices.h"
 
 #include "json_out.h"
+#include "notice.h"
 #include "voice_store.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { MAX_SECONDS = 600 };                /* of a recording of a voice, as in the command line */
@@ -17,6 +19,15 @@ static const char *folder(const srv_call *call)
 }
 
 /* ------------------------------------------------------------------ finding */
+
+/* Aliases are of voices or of models. */
+static bool is_model(const srv_options *o, const char *name)
+{
+    size_t i = 0;
+    while (i < o->n_models && strcmp(o->models[i].name, name) != 0)
+        i++;
+    return i < o->n_models;
+}
 
 static void list_names(const srv_call *call, const srv_model *model, cli_buffer *list)
 {
@@ -30,17 +41,32 @@ static void list_names(const srv_call *call, const srv_model *model, cli_buffer 
         for (size_t i = 0; i < names.count; i++)
             cli_appendf(list, ", %s", names.names[i]);
     for (size_t i = 0; i < o->n_aliases; i++)
-        cli_appendf(list, ", %s", o->aliases[i].name);
+        if (!is_model(o, o->aliases[i].target))
+            cli_appendf(list, ", %s", o->aliases[i].name);
     cli_names_free(&names);
 }
 
 static parley_status fail_unknown(srv_call *call, const srv_model *model, const char *name)
 {
-    cli_buffer list = {0};
-    list_names(call, model, &list);
-    srv_fail(call, 400, "unknown_voice", "voice", "voice \"%.60s\" is unknown; there are %.380s", name, list.failed ? "" : list.data);
-    cli_buffer_free(&list);
-    return PARLEY_ARGUMENT;
+    cli_buffer *message = &call->message;
+    cli_buffer_free(message);
+    cli_appendf(message, "voice \"%.60s\" is unknown; there are ", name);
+    list_names(call, model, message);
+    return srv_fail(call, 400, "unknown_voice", "voice", "%s", message->failed ? "the voice is unknown" : message->data);
+}
+
+/* The client is told no path; what else is in the directory (a folder, a pipe that would never end) is no voice. */
+static parley_status load(srv_call *call, const char *name, parley_voice **voice)
+{
+    cli_buffer path = {0};
+    struct stat is;
+    CLI_TRY(cli_voice_path(folder(call), name, &path, &call->error));
+    parley_status status = stat(path.data, &is) == 0 && S_ISREG(is.st_mode) ? cli_voice_load(path.data, voice, &call->error) : PARLEY_MISSING;
+    cli_buffer_free(&path);
+    if (status == PARLEY_OK || status == PARLEY_MISSING || status == PARLEY_MEMORY)
+        return status;
+    cli_notice("%s", call->error.text);
+    return srv_fail(call, 500, "broken_voice", "voice", "the file of the stored voice \"%.100s\" cannot be read", name);
 }
 
 static void set_voice(parley_tts_options *options, const char *speaker, const parley_voice *voice)
@@ -55,23 +81,16 @@ static void set_voice(parley_tts_options *options, const char *speaker, const pa
 
 static parley_status find_stored(srv_call *call, const srv_model *model, const char *name, parley_tts_options *options, parley_voice **voice)
 {
-    cli_buffer path = {0};
     parley_error ignored;
-    if (cli_voice_check_name(name, &ignored) != PARLEY_OK)
-        return fail_unknown(call, model, name);
-    parley_status status = cli_voice_path(folder(call), name, &path, &call->error);
-    if (status == PARLEY_OK)
-        status = cli_voice_load(path.data, voice, &call->error);
-    cli_buffer_free(&path);
+    parley_status status = cli_voice_check_name(name, &ignored) == PARLEY_OK ? load(call, name, voice) : PARLEY_MISSING;
     if (status == PARLEY_MISSING)
         return fail_unknown(call, model, name);
-    if (status == PARLEY_OK)
-        status = parley_voice_check(*voice, model->info, &call->error);
-    if (status == PARLEY_OK)
-        set_voice(options, NULL, *voice);
-    else
-        call->param = "voice";
-    return status;
+    CLI_TRY(status);
+    call->param = "voice";
+    CLI_TRY(cli_in_file(parley_voice_check(*voice, model->info, &call->error), name, &call->error));
+    call->param = NULL;
+    set_voice(options, NULL, *voice);
+    return PARLEY_OK;
 }
 
 parley_status srv_voice_find(srv_call *call, const srv_model *model, const cJSON *value, parley_tts_options *options, parley_voice **voice)
@@ -134,7 +153,7 @@ static parley_status remove_voice(srv_call *call, const char *path, const char *
 {
     if (unlink(path) == 0)
         return PARLEY_OK;
-    if (errno == ENOENT)
+    if (errno == ENOENT || errno == EISDIR || errno == EPERM) /* no file of that name, or no file */
         return srv_fail(call, 404, "voice_not_found", NULL, "there is no stored voice \"%.100s\"", name);
     return cli_fail(&call->error, PARLEY_IO, "cannot delete the voice \"%.100s\": %s", name, strerror(errno));
 }
@@ -229,9 +248,16 @@ static bool exists(const adding *a)
     return found;
 }
 
+/* An alias would hide it. */
+static bool is_alias(const srv_options *o, const char *name)
+{
+    return srv_unalias(o, name) != name;
+}
+
 static parley_status check_new(adding *a)
 {
-    if (exists(a) || parley_speaker_find(a->model->model, a->name) >= 0 || !strcmp(a->name, "default") || !strcmp(a->name, "none"))
+    if (exists(a) || is_alias(a->call->server->options, a->name) || parley_speaker_find(a->model->model, a->name) >= 0 || !strcmp(a->name, "default")
+        || !strcmp(a->name, "none"))
         return srv_fail(a->call, 409, "voice_exists", "name", "there is a voice \"%.100s\" already", a->name);
     return PARLEY_OK;
 }
@@ -259,11 +285,10 @@ static parley_status add(adding *a)
 {
     static const char *const known[] = {"name", "file", "audio_sample", "text", "model", NULL};
     srv_call *call = a->call;
-    const char *unknown = srv_upload_unknown(call->upload, known), *model = srv_upload_text(call->upload, "model");
+    const char *model = srv_upload_text(call->upload, "model");
+    CLI_TRY(srv_upload_check(call->upload, known, &call->error));
     a->name = srv_upload_text(call->upload, "name");
     a->text = srv_upload_text(call->upload, "text");
-    if (unknown)
-        return srv_fail(call, 400, "unknown_field", NULL, "unknown field \"%.60s\"; there are name, file, audio_sample, text, model", unknown);
     if (!a->name)
         return srv_fail(call, 400, "missing_field", "name", "the form needs \"name\", what the voice shall be called");
     if (cli_voice_check_name(a->name, &call->error) != PARLEY_OK) {

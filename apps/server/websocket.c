@@ -107,23 +107,13 @@ static void unmask(char *bytes, const frame *f)
         bytes[i] = (char)((uint8_t)bytes[i] ^ f->mask[i % 4]);
 }
 
-static bool is_utf8(const char *bytes, size_t size)
-{
-    for (size_t at = 0, n; at < size; at += n) {
-        n = cli_utf8_character(bytes + at, size - at);
-        if (n == 0)
-            return false;
-    }
-    return true;
-}
-
 static srv_ws_message whole_message(srv_ws *ws)
 {
     srv_ws_message message = {.kind = ws->kind, .bytes = ws->message.data ? ws->message.data : "", .size = ws->message.size};
     ws->kind = SRV_WS_NONE;
     if (ws->message.failed)
         ws->failure = SRV_WS_FAULT;
-    else if (message.kind == SRV_WS_TEXT && !is_utf8(message.bytes, message.size))
+    else if (message.kind == SRV_WS_TEXT && cli_utf8_valid(message.bytes, message.size) < message.size)
         ws->failure = SRV_WS_NO_UTF8;
     ws->message.size = 0;
     if (ws->failure)

@@ -94,7 +94,13 @@ def page(w):
 
 def wrong_requests(w):
     error_of(w.small.request("POST", "/health", "x"), 405, "method_not_allowed")
-    error_of(w.small.request("PUT", "/v1/audio/speech", "x"), 405, "method_not_allowed")
+    told = w.small.request("PUT", "/v1/audio/voices", "x")
+    error_of(told, 405, "method_not_allowed")
+    want("methods", "GET, POST", told[1]["Allow"])
+    error_of(w.small.request("POST", "/v1/audio/speech", "{}", {"Content-Type": "application/jsonp"}), 415, "unsupported_media_type")
+    told = w.small.get("/v1/realtime")
+    error_of(told, 426, "upgrade_required")
+    want("protocol", "websocket", told[1]["Upgrade"])
     error_of(w.small.request("POST", "/v1/audio/other", "x"), 404, "not_found")
     error_of(w.small.request("POST", "/v1/audio/speech", "{}", {"Content-Type": "text/plain"}), 415, "unsupported_media_type")
     error_of(w.small.request("POST", "/v1/audio/speech", "{}"), 415, "unsupported_media_type")
@@ -191,7 +197,8 @@ def speech_errors(w):
     bad(400, "contradiction", "stream", stream_format="sse", stream=False)
     bad(413, "text_too_long", "input", input="a" * 70000)
     for body in ("", "{", "[]", "null", '{"input": "\\u0000"}', '{"input": "a", "input": "b"}', "[" * 100000, '{"a":' * 50 + "1" + "}" * 50, "\xff\xfe",
-                 '{"input": "a"} x', json.dumps({"input": "a", "voice": list(range(5000))}), '{"input": "a\0"}'):
+                 '{"input": "a"} x', json.dumps({"input": "a", "voice": list(range(5000))}), '{"input": "a\0"}', '{"input": "a\n"}', '{"input": "a\1"}', '{"input": "a", "seed": 01}', '{"input": "a", "speed": 1.}',
+                 '{"input": "a", "speed": +1}', '{"input": "a\\uzzzz"}', '{"input": "a\\x"}', '{\v"input": "a"}', '{"input": "\xc3("}', '{"input": "\\ud800"}'):
         error_of(w.small.request("POST", "/v1/audio/speech", body.encode("latin-1"), {"Content-Type": "application/json"}), 400)
     want("speed 1 is no change", w.small.speak(TEXT, seed=7), w.small.speak(TEXT, seed=7, speed=1.0))
     want("alias", w.small.speak(TEXT, seed=7), w.small.speak(TEXT, seed=7, voice="alloy", model="tts-1"))
@@ -306,6 +313,15 @@ def slow_senders(w):
             while s.recv(4096):
                 pass
             s.close()
+        # A large body may take longer, at 64 KiB a second.
+        part = b"\0" * (32 << 10)
+        with socket.create_connection((server.host, server.port), TIMEOUT) as s:
+            s.sendall(f"POST /v1/audio/voices HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=xx\r\nContent-Length: {8 * len(part)}"
+                      "\r\n\r\n".encode())
+            for _ in range(8):
+                s.sendall(part)
+                time.sleep(0.25)
+            ensure(s.recv(4096).startswith(b"HTTP/1.1 400 "), "a body that goes on is cut off")
         with Socket(server) as s:  # a session may be idle, a half message may not
             s.event("session.created")
             ensure(s.silent(2.5), "an idle session is ended")
@@ -375,7 +391,9 @@ def transcription_errors(w):
     error_of(hear(w, ("timestamp_granularities[]", "word")), 400, "contradiction")
     error_of(hear(w, ("response_format", "verbose_json"), ("timestamp_granularities[]", "line")), 400, "invalid_value")
     error_of(hear(w, ("model", "whisper-9")), 404, "model_not_found", "model")
-    error_of(hear(w, ("url", "http://127.0.0.1/a.wav")), 400, "unknown_field")
+    for field in (("url", "http://127.0.0.1/a.wav"), ("include[]", "logprobs")):
+        ensure("unknown field" in error_of(hear(w, field), 400, "argument"), "another fault")
+    ensure("given twice" in error_of(hear(w, ("model", "asr"), ("model", "tts")), 400, "argument"), "the second model is dropped")
     error_of(hear(w, file=b""), 400, param="file")
     error_of(hear(w, file=b"This is no sound."), 400, param="file")
     error_of(hear(w, file=w.clip[:44]), 400, param="file")
@@ -420,7 +438,7 @@ def voices(w):
     error_of(add(("name", "default")), 409, "voice_exists")
     error_of(add(), 400, "missing_field", "name")
     error_of(add(("name", "t"), ("text", "  ")), 400, "empty_text", "text")
-    error_of(add(("name", "t"), ("consent", "x")), 400, "unknown_field")
+    error_of(add(("name", "t"), ("consent", "x")), 400, "argument")
     error_of(add(("name", "t"), file=b"no sound"), 400, param="file")
     error_of(w.small.form("/v1/audio/voices", [("name", "t"), ("file", ("a.wav", w.clip))]), 400, "no_cloning", "model")
     with Server(w.parley, "-m", os.path.join(w.models, "tts_a_base"), voices=folder) as second:
@@ -432,6 +450,31 @@ def voices(w):
     error_of(w.full.request("DELETE", "/v1/audio/voices/"), 400)
     want("none at last", [], names())
     error_of(w.full.post_json("/v1/audio/speech", {"input": "x", "voice": "plain"}), 400, "unknown_voice", "voice")
+
+
+def odd_directory_of_voices(w):
+    """What others have put there: the client is told what it may ask for, and no path; nothing waits for ever."""
+    folder = os.path.join(w.here, "odd")
+    with Server(w.parley, "-m", "tts=" + os.path.join(w.models, "tts_a_base"), "--alias", "alloy=default", "--alias", "tts-1=tts", voices=folder) as server:
+        def speak(voice):
+            return server.post_json("/v1/audio/speech", {"input": "x", "voice": voice, "response_format": "pcm"})
+
+        os.makedirs(os.path.join(folder, "folder.voice"))
+        os.mkfifo(os.path.join(folder, "pipe.voice"))
+        with open(os.path.join(folder, "broken.voice"), "wb") as f:
+            f.write(b"no voice")
+        for name in ("folder", "pipe"):
+            error_of(speak(name), 400, "unknown_voice", "voice")
+        error_of(server.request("DELETE", "/v1/audio/voices/folder"), 404, "voice_not_found")
+        ensure(folder not in error_of(speak("broken"), 500, "broken_voice", "voice"), "a path is told")
+        error_of(server.form("/v1/audio/voices", [("name", "alloy"), ("file", ("a.wav", w.clip))]), 409, "voice_exists", "name")
+        names = [f"a-voice-with-a-long-name-{i}" for i in range(40)]
+        for name in names:
+            with open(os.path.join(folder, name + ".voice"), "wb") as f:
+                f.write(b"no voice")
+        message = error_of(speak("nobody"), 400, "unknown_voice", "voice")
+        want("voices that are not listed", [], [n for n in ["default", "alloy", *names] if n not in message])
+        ensure("tts-1" not in message, "the name of a model is among the voices")
 
 
 # ------------------------------------------------------------------ realtime
@@ -585,7 +628,9 @@ def keys(w):
         for key in (None, "", "Bearer", "Bearer wrong", "Bearer secret-key-", "Bearer secret-key-11", "Basic secret-key-1"):
             headers = {} if key is None else {"Authorization": key}
             for path_ in ("/v1/models", "/metrics", "/v1/audio/voices"):
-                error_of(server.get(path_, headers), 401, "invalid_api_key")
+                told = server.get(path_, headers)
+                error_of(told, 401, "invalid_api_key")
+                want("scheme", "Bearer", told[1]["WWW-Authenticate"])
             error_of(server.post_json("/v1/audio/speech", {"input": "x"}, headers), 401, "invalid_api_key")
         want("key", 200, server.get("/v1/models", {"Authorization": "Bearer secret-key-1"})[0])
         want("socket without", 401, Socket(server).status)
@@ -699,7 +744,7 @@ def options(w):
 
 CASES = [status_pages, health_checks_itself, page, wrong_requests, speech_is_that_of_say, first_sound_is_early, formats, flac_is_lossless, speech_errors,
          again_and_again, eight_voices_at_once, client_leaves, slow_client, slow_senders, transcriptions, transcription_events, prompt_reaches_the_model,
-         transcription_errors, voices, realtime_speaks, realtime_live_text, realtime_cancel, realtime_hears, realtime_protocol, keys, tls, limits, deadline,
+         transcription_errors, voices, odd_directory_of_voices, realtime_speaks, realtime_live_text, realtime_cancel, realtime_hears, realtime_protocol, keys, tls, limits, deadline,
          drains, ends_at_once, options]
 
 
