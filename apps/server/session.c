@@ -287,8 +287,8 @@ static bool add_text(srv_session *s, cli_buffer *to, const char *text)
     return !to->failed;
 }
 
-/* The texts of a message's content; false: an error was sent. */
-static bool add_item(srv_session *s, const cJSON *item)
+/* The texts of a message's content; false: an error was sent, and some may have been taken. */
+static bool add_parts(srv_session *s, const cJSON *item)
 {
     const cJSON *type = cJSON_GetObjectItemCaseSensitive(item, "type"), *content = cJSON_GetObjectItemCaseSensitive(item, "content"), *part;
     if (!cJSON_IsString(type) || strcmp(type->valuestring, "message") != 0 || !cJSON_IsArray(content)) {
@@ -308,10 +308,25 @@ static bool add_item(srv_session *s, const cJSON *item)
     return true;
 }
 
+/* A list of items from this one on, or this one alone: all of their texts, or none. */
+static bool add_items(srv_session *s, const cJSON *item, bool all)
+{
+    size_t before = s->text.size;
+    bool good = true;
+    for (; item && good; item = all ? item->next : NULL)
+        good = add_parts(s, item);
+    if (!good)
+        s->text.size = before;
+    return good;
+}
+
 static void on_item(srv_session *s, const cJSON *event)
 {
     char id[24];
-    if (!add_item(s, cJSON_GetObjectItemCaseSensitive(event, "item")))
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(event, "item");
+    if (!item)
+        send_error(s, "invalid_value", "\"item\" is missing");
+    if (!item || !add_items(s, item, false))
         return;
     cli_buffer text = {0};
     cli_json json = {.out = &text};
@@ -329,7 +344,7 @@ static void on_item(srv_session *s, const cJSON *event)
 
 static void on_response(srv_session *s, const cJSON *event)
 {
-    const cJSON *response = cJSON_GetObjectItemCaseSensitive(event, "response"), *member, *item;
+    const cJSON *response = cJSON_GetObjectItemCaseSensitive(event, "response"), *member, *input_items = NULL;
     cJSON_ArrayForEach(member, response)
     {
         bool input = !strcmp(member->string, "input");
@@ -337,11 +352,11 @@ static void on_response(srv_session *s, const cJSON *event)
             send_error(s, "unknown_parameter", "response.%.60s cannot be set; set it with session.update", member->string);
             return;
         }
-        for (item = input ? member->child : NULL; item; item = item->next) {
-            if (!add_item(s, item))
-                return;
-        }
+        if (input)
+            input_items = member->child;
     }
+    if (!add_items(s, input_items, true))
+        return;
     if (s->text.size == 0) {
         send_error(s, "empty_text", "there is no text to speak: conversation.item.create brings it, or response.input");
         return;

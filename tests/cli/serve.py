@@ -497,6 +497,20 @@ def realtime_speaks(w):
              b"".join(base64.b64decode(e["delta"]) for e in found if e["type"] == "response.output_audio.delta"))
 
 
+def realtime_item_is_whole_or_nothing(w):
+    with Socket(w.small) as s:
+        s.event("session.created")
+        good, bad = {"type": "input_text", "text": "Not to be said."}, {"type": "input_audio", "audio": "AAAA"}
+        s.send("conversation.item.create", item={"type": "message", "content": [good, bad]})
+        s.error("invalid_value")
+        s.send("response.create", response={"input": [{"type": "message", "content": [good]}, {"type": "message", "content": [bad]}]})
+        s.error("invalid_value")
+        s.send("response.create", response={"input": [{"type": "message", "content": [good]}], "voice": "wren"})
+        s.error("unknown_parameter")
+        s.send("response.create")
+        s.error("empty_text")
+
+
 def realtime_live_text(w):
     with Socket(w.small) as s:
         s.event("session.created")
@@ -744,7 +758,7 @@ def options(w):
 
 CASES = [status_pages, health_checks_itself, page, wrong_requests, speech_is_that_of_say, first_sound_is_early, formats, flac_is_lossless, speech_errors,
          again_and_again, eight_voices_at_once, client_leaves, slow_client, slow_senders, transcriptions, transcription_events, prompt_reaches_the_model,
-         transcription_errors, voices, odd_directory_of_voices, realtime_speaks, realtime_live_text, realtime_cancel, realtime_hears, realtime_protocol, keys, tls, limits, deadline,
+         transcription_errors, voices, odd_directory_of_voices, realtime_speaks, realtime_item_is_whole_or_nothing, realtime_live_text, realtime_cancel, realtime_hears, realtime_protocol, keys, tls, limits, deadline,
          drains, ends_at_once, options]
 
 

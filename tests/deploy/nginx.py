@@ -105,6 +105,9 @@ def checks(port, workers, ports):
     hold("the page, models and health go through", [ask(port, "GET", p)[0] for p in ("/", "/v1/models", "/health")] == [200, 200, 200])
     hold("a WebSocket is upgraded and talks", b"101 Switching" in upgraded(port))
     hold("figures stay inside", ask(port, "GET", "/metrics")[0] == 404)
+    many = [ask(port, "GET", "/health")[0] for _ in range(150)]
+    hold("a client that asks too often is told so", set(many) == {200, 429})
+    time.sleep(5)  # the allowance of one client, all of this test, fills again
     alone = ask(ports[1], "POST", "/v1/audio/speech", speech(LONG))[1]
     streams = [Stream(port), Stream(port)]
     hold("two streams have begun", all(s.begun.wait(60) for s in streams))
