@@ -2,6 +2,7 @@
 
 #include "rates.h"
 
+#include <arpa/inet.h>
 #include <gnutls/crypto.h>
 #include <gnutls/gnutls.h>
 #include <math.h>
@@ -107,6 +108,32 @@ static parley_status check_origin(srv_call *call)
     if (!origin || (slashes && host && !strcasecmp(slashes + 3, host)))
         return PARLEY_OK;
     return srv_fail(call, 403, "wrong_origin", NULL, "requests from pages of \"%.100s\" are not accepted, only from pages of this server", origin);
+}
+
+/* A name that no owner of a site can point at this machine: an address, localhost, or one of the own network. */
+static bool is_own_name(const char *host)
+{
+    static const char *const ends[] = {".localhost", ".local", ".internal", ".home.arpa"};
+    struct in_addr address;
+    char name[256];
+    size_t length = strcspn(host, ":"), i = 0;
+    if (*host == '[' || length >= sizeof name) /* [: an address of IPv6 */
+        return *host == '[';
+    memcpy(name, host, length);
+    name[length] = 0;
+    while (i < CLI_COUNT(ends) && !cli_ends_with(name, ends[i]))
+        i++;
+    return i < CLI_COUNT(ends) || !strchr(name, '.') || inet_pton(AF_INET, name, &address) == 1;
+}
+
+/* A site whose name its owner lets resolve to this machine (DNS rebinding) would pass check_origin(). It knows no key and has no certificate. */
+static parley_status check_host(srv_call *call)
+{
+    const srv_options *o = call->server->options;
+    const char *host = srv_request_header(call, MHD_HTTP_HEADER_HOST);
+    if (!host || o->api_key || o->certificate || call->route->open || is_own_name(host))
+        return PARLEY_OK;
+    return srv_fail(call, 403, "wrong_host", NULL, "without a key or TLS the server is asked by address or local name, not as \"%.100s\"", host);
 }
 
 static parley_status check_rate(srv_call *call)
@@ -217,6 +244,7 @@ static parley_status begin(srv_call *call, const char *method, const char *path)
     CLI_TRY(find_route(call, method, path));
     CLI_TRY(check_state(call));
     CLI_TRY(check_origin(call));
+    CLI_TRY(check_host(call));
     CLI_TRY(check_key(call));
     CLI_TRY(check_rate(call));
     return check_body(call);

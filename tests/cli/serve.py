@@ -109,6 +109,15 @@ def wrong_requests(w):
     kind, body = multipart([("file", ("a.wav", w.clip))])
     want("a media type in capitals", 200, w.full.request("POST", "/v1/audio/transcriptions", body, {"Content-Type": "Multipart/Form-Data" + kind[19:]})[0])
     origin = {"Origin": f"http://127.0.0.1:{w.small.port}"}
+    for host in ("elsewhere.example", "elsewhere.example:80", "127.0.0.1.elsewhere.example", "1.2.3", "local", "x" * 300 + ".local"):
+        same = {"Host": host, "Origin": "http://" + host}
+        told = w.small.post_json("/v1/audio/speech", {"input": "x", "response_format": "pcm"}, same)
+        if "." in host:
+            error_of(told, 403, "wrong_host")
+        else:
+            want(host, 200, told[0])
+    for host in ("localhost:8080", "127.0.0.1", "[::1]:80", "parley", "box.local", "parley.localhost"):
+        want(host, 200, w.small.get("/v1/models", {"Host": host})[0])
     want("own page", 200, w.small.post_json("/v1/audio/speech", {"input": "x", "seed": 1}, origin)[0])
     want("any key without one set", 200, w.small.get("/v1/models", {"Authorization": "Bearer anything"})[0])
 
@@ -646,6 +655,7 @@ def keys(w):
                 error_of(told, 401, "invalid_api_key")
                 want("scheme", "Bearer", told[1]["WWW-Authenticate"])
             error_of(server.post_json("/v1/audio/speech", {"input": "x"}, headers), 401, "invalid_api_key")
+        want("a name with a key", 200, server.get("/v1/models", {"Authorization": "Bearer secret-key-1", "Host": "speech.example"})[0])
         want("key", 200, server.get("/v1/models", {"Authorization": "Bearer secret-key-1"})[0])
         want("socket without", 401, Socket(server).status)
         want("socket with a header", 101, Socket(server, headers=["Authorization: Bearer secret-key-1"]).status)

@@ -79,7 +79,7 @@ def post(path, kind, body):
 
 # Each kind gives the statuses that are right, the one that came, and what was damaged. What is surely broken must not succeed; of the rest only an error of the server's
 # own is wrong.
-REFUSED = {400, 404, 405, 413, 414, 415, 417, 422, 426, 431, 501, 505}
+REFUSED = {400, 403, 404, 405, 413, 414, 415, 417, 422, 426, 431, 501, 505}
 
 
 def fuzz_http(server, rng, _):
