@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""2,000 damaged requests from a seed, of which more than half are surely malformed: HTTP, JSON, forms, WebSockets. The server answers each with a status that is right for it (what is
-surely broken never succeeds, a WebSocket is closed with the code of RFC 6455), goes on, and does not grow.
+"""2,000 damaged requests from a seed, of which more than half are surely malformed: HTTP, JSON, forms, WebSockets. The server answers each with a status
+that is right for it (what is surely broken never succeeds, a WebSocket is closed with the code of RFC 6455), goes on, and does not grow.
 
     serve_fuzz.py PARLEY GOLDEN [--seed N] [--count N]
 """
