@@ -194,6 +194,11 @@ static void first_sound_and_cancelling(void **state)
         assert_int_equal(s.result.finish, PARLEY_FINISH_CANCELLED);
         assert_int_equal(s.samples, floor(1920 / speeds[i] + 0.5));
         free_speech(&s);
+        session = start(model, &o, text);
+        parley_tts_cancel(session);
+        s = finish(session, 4096);
+        assert_int_equal(s.samples, 0);
+        free_speech(&s);
     }
     parley_model_close(model);
 }

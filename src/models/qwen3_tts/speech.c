@@ -65,7 +65,8 @@ static parley_status stretch(tts_session *s, bool last, size_t *samples, parley_
     size_t count = p->sound.tail - p->sound.head;
     *samples = pl_stretch_gives(p->stretch, count, last);
     PL_TRY(make_room(s, &p->stretched, *samples, error));
-    pl_stretch_push(p->stretch, p->sound.pcm + p->sound.head, count, last, p->stretched.pcm + p->stretched.tail);
+    const float *from = count ? p->sound.pcm + p->sound.head : NULL;
+    pl_stretch_push(p->stretch, from, count, last, *samples ? p->stretched.pcm + p->stretched.tail : NULL);
     p->sound.head = p->sound.tail;
     p->stretched.tail += *samples;
     return PARLEY_OK;
