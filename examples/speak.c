@@ -1,6 +1,6 @@
 /* speak.c - speaks one text with libparley and writes a WAV file.
  *
- *     speak MODEL OUTPUT.wav TEXT [SPEAKER]
+ *     speak MODEL OUTPUT.wav TEXT [SPEAKER [SPEED]]
  *
  * MODEL is what `parley say -m` takes: a directory of the hub, a GGUF file or a folder of GGUF files. Build against an installed Parley:
  *
@@ -9,6 +9,7 @@
 #include <parley/parley.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { HEADER = 44, CHUNK = 4096 };
@@ -81,7 +82,7 @@ static int write_speech(parley_tts *session, uint32_t rate, const char *path)
     return 0;
 }
 
-static int speak(const parley_model *model, const char *path, const char *text, const char *speaker)
+static int speak(const parley_model *model, const char *path, const char *text, const char *speaker, const char *speed)
 {
     parley_error error;
     parley_tts_options options;
@@ -89,6 +90,8 @@ static int speak(const parley_model *model, const char *path, const char *text, 
     options.seed = 1;
     if (speaker)
         options.speaker = speaker;
+    if (speed)
+        options.speed = strtod(speed, NULL);
     parley_tts *session = NULL;
     if (parley_tts_open(model, &options, &session, &error) != PARLEY_OK)
         return fail("session", error.text);
@@ -103,13 +106,13 @@ static int speak(const parley_model *model, const char *path, const char *text, 
 
 int main(int argc, char **argv)
 {
-    if (argc < 4 || argc > 5)
-        return fail("usage", "speak MODEL OUTPUT.wav TEXT [SPEAKER]");
+    if (argc < 4 || argc > 6)
+        return fail("usage", "speak MODEL OUTPUT.wav TEXT [SPEAKER [SPEED]]");
     parley_error error;
     parley_model *model = NULL;
     if (parley_model_open(argv[1], NULL, &model, &error) != PARLEY_OK)
         return fail(argv[1], error.text);
-    int status = speak(model, argv[2], argv[3], argc > 4 ? argv[4] : NULL);
+    int status = speak(model, argv[2], argv[3], argc > 4 ? argv[4] : NULL, argc > 5 ? argv[5] : NULL);
     parley_model_close(model);
     return status;
 }

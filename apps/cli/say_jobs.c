@@ -248,7 +248,9 @@ static void draw_progress(batch *b)
     int32_t length = parley_model_info(b->model)->samples_per_frame;
     for (size_t i = 0; i < b->limit; i++)
         frames += b->slots[i].session ? b->slots[i].frames : 0;
-    cli_progress_draw(&b->progress, frames, b->sample_rate ? (double)frames * length / b->sample_rate : 0.0, b->done + b->failed, b->jobs.count);
+    double speed = b->fields->speed.given ? b->fields->speed.value : 1.0;
+    double seconds = b->sample_rate ? (double)frames * length / b->sample_rate / speed : 0.0;
+    cli_progress_draw(&b->progress, frames, seconds, b->done + b->failed, b->jobs.count);
 }
 
 static parley_status write_reports(batch *b, parley_error *error)

@@ -68,6 +68,7 @@ static const cli_option rows[] = {
     WHOLE("--split", split, 0, 100000,
           "length of pieces, in characters, that longer texts are cut into at sentences, 20 or more; 0: never; default 1000"),
     REAL("--pause", pause, 0, 10, false, "seconds of silence between two pieces; default 0.3"),
+    REAL("--speed", speed, PARLEY_SPEED_LEAST, PARLEY_SPEED_MOST, false, "of speech and pauses, at the same pitch: 2 is half as long; default 1"),
     FLAG("--special-tokens", special_tokens, "read spellings such as <|im_end|> in the text as tokens"),
     FLAG("--allow-empty", allow_empty, "speak an empty text, too"),
     CLI_ROW_SPLITTER(say_fields, model),
@@ -310,6 +311,8 @@ parley_status say_tts_options(const parley_model *model, const say_fields *field
         options->budget = PARLEY_BUDGET_FRAMES;
         options->max_frames = fields->max_frames.value;
     }
+    if (fields->speed.given)
+        options->speed = fields->speed.value;
     options->special_tokens = fields->special_tokens.given;
     options->allow_empty = fields->allow_empty.given;
     options->seed = fields->seed.value;

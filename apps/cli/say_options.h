@@ -17,7 +17,7 @@ typedef struct say_fields {
     cli_sound_fields sound; /* of --clone */
     cli_int layout, kv, activations, wav_format, clone_mode;
     cli_flag greedy, special_tokens, allow_empty, lines, quiet, no_cache, live;
-    cli_real clone_silence, pause;
+    cli_real clone_silence, pause, speed;
     cli_real temperature, top_p, repetition_penalty, sub_temperature, sub_top_p;
     cli_int top_k, sub_top_k, max_frames, batch, split;
     cli_seed seed;

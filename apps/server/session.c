@@ -185,6 +185,7 @@ static parley_status choose(srv_session *s, srv_call *call, parley_tts_options *
     if (s->config.language.size)
         options->language = s->config.language.data;
     options->instruct = text_or_null(&s->config.instructions);
+    options->speed = s->config.speed;
     options->piece_length = o->piece_length;
     options->live_text = s->speaking.live;
     return srv_voice_find(call, s->tts, voice_name, options, voice);

@@ -6,7 +6,7 @@
 
 enum { INPUT_RATE = 24000, OUTPUT_RATE = 24000 };
 
-typedef enum setting { TEXT, ONE_OF, RATE, FIXED_RATE, SEED, NOTHING } setting;
+typedef enum setting { TEXT, ONE_OF, RATE, FIXED_RATE, SPEED, SEED, NOTHING } setting;
 
 static const struct {
     const char *path; /* members, separated by dots */
@@ -16,6 +16,8 @@ static const struct {
 } settings[] = {
     {"voice", TEXT, offsetof(srv_config, voice), NULL},
     {"audio.output.voice", TEXT, offsetof(srv_config, voice), NULL},
+    {"speed", SPEED, 0, NULL},
+    {"audio.output.speed", SPEED, 0, NULL},
     {"instructions", TEXT, offsetof(srv_config, instructions), NULL},
     {"language", TEXT, offsetof(srv_config, language), NULL},
     {"seed", SEED, 0, NULL},
@@ -36,7 +38,7 @@ static const struct {
 
 void srv_config_init(srv_config *config)
 {
-    *config = (srv_config){.input_rate = INPUT_RATE};
+    *config = (srv_config){.speed = 1, .input_rate = INPUT_RATE};
 }
 
 void srv_config_free(srv_config *c)
@@ -72,6 +74,11 @@ static parley_status set(srv_config *c, size_t row, const cJSON *value, parley_e
         c->input_rate = number;
         return PARLEY_OK;
     case FIXED_RATE: return number == OUTPUT_RATE ? PARLEY_OK : cli_fail(error, PARLEY_ARGUMENT, "session.%s can be %d only", path, (int)OUTPUT_RATE);
+    case SPEED:
+        if (!(number >= PARLEY_SPEED_LEAST && number <= PARLEY_SPEED_MOST))
+            return cli_fail(error, PARLEY_ARGUMENT, "session.%s must be a number from %g to %g", path, PARLEY_SPEED_LEAST, PARLEY_SPEED_MOST);
+        c->speed = number;
+        return PARLEY_OK;
     case SEED:
         if (!(number >= 0 && number <= 9007199254740992.0 && number == floor(number)))
             return cli_fail(error, PARLEY_ARGUMENT, "session.%s must be a whole number from 0 to 9007199254740992", path);
@@ -156,6 +163,7 @@ void srv_config_members(const srv_config *c, cli_json *json)
     cli_json_open(json, "output", '{');
     format_member(json, OUTPUT_RATE);
     cli_json_string(json, "voice", c->voice.size ? text(&c->voice) : "default");
+    cli_json_real(json, "speed", c->speed);
     cli_json_close(json, '}');
     cli_json_close(json, '}');
 }

@@ -3,6 +3,7 @@
 #define SERVER_SESSION_CONFIG_H
 
 #include <cjson/cJSON.h>
+#include <parley/tts.h>
 
 #include "buffer.h"
 #include "json_out.h"
@@ -10,6 +11,7 @@
 typedef struct srv_config {
     cli_buffer voice, instructions, language; /* of speech; empty: defaults */
     cli_buffer heard_language, prompt;        /* of what is heard */
+    double speed;                             /* of speech */
     double input_rate;                        /* Hz of the sound that comes in */
     bool seeded;
     uint64_t seed;

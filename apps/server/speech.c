@@ -86,8 +86,9 @@ static parley_status check_fields(srv_call *call, const speech_fields *f)
     if (strlen(f->input) > call->server->options->limits.text_bytes)
         return srv_fail(call, 413, "text_too_long", "input", "\"input\" has %zu bytes, at most %zu are allowed", strlen(f->input),
                         call->server->options->limits.text_bytes);
-    if (f->speed.given && f->speed.value != 1.0)
-        return srv_fail(call, 400, "unsupported_speed", "speed", "\"speed\" %g: this server speaks at speed 1 only", f->speed.value);
+    if (f->speed.given && !(f->speed.value >= PARLEY_SPEED_LEAST && f->speed.value <= PARLEY_SPEED_MOST))
+        return srv_fail(call, 400, "invalid_speed", "speed", "\"speed\" is %g, expected %g to %g", f->speed.value, PARLEY_SPEED_LEAST,
+                        PARLEY_SPEED_MOST);
     return PARLEY_OK;
 }
 
@@ -105,6 +106,8 @@ static parley_status choose(srv_call *call, const speech_fields *f, const srv_mo
         options->kv = *o->kv;
     if (o->activations)
         options->activations = *o->activations;
+    if (f->speed.given)
+        options->speed = f->speed.value;
     if (f->language)
         options->language = f->language;
     if (f->instructions && *f->instructions)

@@ -167,7 +167,7 @@ typedef struct parley_request_progress {
     parley_request_state state;                                /* OPEN: collects its input, not queued yet */
     int32_t ahead;                                             /* requests queued before this one */
     uint64_t frames;                                           /* of speech made so far */
-    double audio_seconds;                                      /* of speech made, or of sound heard, so far */
+    double audio_seconds;                                      /* of speech made, at its speed, or of sound heard, so far */
     uint64_t kv_bytes;                                         /* reserved for it */
     bool waits_for_text;                                       /* live text: the speech has caught up with the text */
     bool waits_for_reader;                                     /* PCM is full */
@@ -202,7 +202,7 @@ typedef struct parley_engine_figures {
     uint64_t turns, turn_rows;                      /* turns taken; sequences in them: turn_rows / turns is the mean width of the batch */
     double turn_seconds;                            /* spent in turns */
     uint64_t frames;                                /* of speech */
-    double speech_seconds, heard_seconds;           /* made; recognised or aligned */
+    double speech_seconds, heard_seconds;           /* made, at its speed; recognised or aligned */
     double busy_seconds;                            /* with at least one active request: speech_seconds / busy_seconds is the speed */
     uint64_t kv_bytes, kv_bytes_most;               /* reserved by active requests */
     uint64_t first_audio[PARLEY_LATENCY_BUCKETS];   /* requests by the time from queuing to the first PCM, not cumulated */

@@ -13,6 +13,10 @@ extern "C" {
 
 typedef struct parley_tts parley_tts;
 
+/* Range of parley_tts_options.speed: that of OpenAI's API. */
+#define PARLEY_SPEED_LEAST 0.25
+#define PARLEY_SPEED_MOST  4.0
+
 /* How the text is laid out in the prompt: fed along with the frames, or all of it in front. Says nothing about the output, which always streams. */
 typedef enum parley_layout { PARLEY_LAYOUT_STREAMING, PARLEY_LAYOUT_FULL } parley_layout;
 
@@ -70,6 +74,10 @@ typedef struct parley_tts_options {
     bool live_text;       /* speak while text is pushed, see parley_tts_push_text(); not with special_tokens; default false */
     int32_t piece_length; /* cut longer texts into pieces, see parley_tts_push_text(): 20 to 100,000; 0 (default): never */
     double pause_seconds; /* silence between two pieces, 0 to 10; default 0.3 */
+    /* sound */
+    double speed; /* of speech and pauses, at the same pitch: 2 is half as long. PARLEY_SPEED_LEAST to PARLEY_SPEED_MOST; default 1: the codec's
+                     PCM as it is. Codes do not depend on it. N samples of the codec become floor(N / speed + 0.5); at other speeds than 1 they
+                     are pulled when the codec is 25 + 10 * max(1, speed) ms further, less than a frame */
     /* choice */
     parley_sampling talker;    /* first code of a frame; defaults of the checkpoint */
     parley_sampling predictor; /* the other codes */
@@ -159,7 +167,7 @@ typedef struct parley_tts_result {
     const int32_t *text_ids; /* of the whole templated text */
     size_t n_text_ids;
     int32_t pieces;    /* of the text, begun so far; prompt_length, frame_budget and text_ids are those of the last one */
-    uint64_t samples;  /* made so far */
+    uint64_t samples;  /* of sound made so far, at its speed */
     uint64_t kv_bytes; /* caches of the talker and the predictor at their largest */
     parley_tts_times times;
     uint64_t teacher_choices[2], teacher_agreed[2]; /* with a teacher: [0] first codes, [1] the others */

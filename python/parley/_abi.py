@@ -262,6 +262,7 @@ class parley_tts_options(Structure):
         ("live_text", c_bool),
         ("piece_length", c_int32),
         ("pause_seconds", c_double),
+        ("speed", c_double),
         ("talker", parley_sampling),
         ("predictor", parley_sampling),
         ("seed", c_uint64),

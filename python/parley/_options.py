@@ -24,7 +24,7 @@ CHOICES: Dict[str, Dict[str, int]] = {
     "splitter": {"qwen2": c.PARLEY_SPLITTER_QWEN2, "mistral": c.PARLEY_SPLITTER_MISTRAL},
 }
 OPEN = {"codec_path", "second_path", "codec_type", "parts", "cpu", "threads", "splitter"}
-SPEAK = {"language", "instruct", "layout", "special_tokens", "allow_empty", "piece_length", "pause_seconds", "seed", "kv", "activations",
+SPEAK = {"language", "instruct", "layout", "special_tokens", "allow_empty", "piece_length", "pause_seconds", "speed", "seed", "kv", "activations",
          "chunk_frames"}
 SAMPLING = {"temperature", "top_p", "top_k", "repetition_penalty"}
 HEAR = {"language", "context", "speech_gate", "segment_seconds", "attention", "join", "kv", "activations", "batch"}
@@ -57,6 +57,7 @@ class SpeakOptions(TypedDict, total=False):
     allow_empty: bool
     piece_length: int
     pause_seconds: float
+    speed: float  # 0.25 to 4
     seed: int
     temperature: float
     top_p: float

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Long texts of `parley say`: pieces are texts of their own with the next seed, with silence between; a file is what a pipe gets.
+"""Long texts of `parley say`: pieces are texts of their own with the next seed, with silence between; a file is what a pipe gets, at any speed.
 
     pieces.py PARLEY MODEL
 
@@ -47,6 +47,29 @@ def live(program, base):
         sys.exit("a blank live text gives sound")
 
 
+def speed(program, cut, whole, codes):
+    """The codes stay; the length of the sound, pauses and all, follows; a file, a pipe and one of many texts are the same."""
+    for x in ("0.25", "0.8", "1.5", "4"):
+        run(program, *cut, "--speed", x, "-o", "s.wav", "--json", "s.json", "--codes", "s.codes.json")
+        with open("s.wav", "rb") as f:
+            wav = f.read()
+        with open("s.json", encoding="utf-8") as f:
+            seconds = json.load(f)["audio_seconds"]
+        with open("s.codes.json", encoding="utf-8") as f:
+            same = json.load(f) == codes
+        if not same or len(samples(wav)) != int(len(whole) / float(x) + 0.5) or abs(seconds * RATE - len(samples(wav))) > 0.01:
+            sys.exit(f"speed {x}: {len(samples(wav))} samples of {len(whole)}, {seconds} s reported, codes {'kept' if same else 'changed'}")
+        if samples(run(program, *cut, "--speed", x, "-o", "-").stdout) != samples(wav):
+            sys.exit(f"speed {x}: standard output is not what the file holds")
+        options = [o for o in cut if o not in ("-f", "long.txt")]
+        run(program, *options, "--speed", x, "--jobs", "jobs.jsonl", "--output-dir", "out" + x)
+        with open(f"out{x}/0001.wav", "rb") as f:
+            if f.read() != wav:
+                sys.exit(f"speed {x}: one text among many is spoken in another way")
+    if samples(run(program, *cut, "--speed", "1", "-o", "-").stdout) != whole:
+        sys.exit("speed 1 is a change")
+
+
 def main():
     program, model = sys.argv[1:]
     base = ["-m", model, "--max-frames", str(FRAMES), "--temperature", "0.8"]
@@ -87,6 +110,8 @@ def main():
             if samples(a.read()) != whole or b.read() != c.read():
                 sys.exit("one text among many is spoken in another way")
         live(program, base[:2] + base[4:])
+        live(program, [*base[:2], *base[4:], "--speed", "0.5"])
+        speed(program, cut, whole, codes)
         for wrong in (["--live", "--dump", "d"], ["--live", "--special-tokens"], ["--live", "--jobs", "jobs.jsonl", "--output-dir", "o"],
                       ["--split", "19"], ["--split", "-1"], ["--split", "100001"], ["--pause", "11"], ["--split", "20", "--dump", "d"]):
             run(program, *base, *wrong, "-o", "x.wav", "hello", status=2)

@@ -180,6 +180,26 @@ def flac_is_lossless(w):
     ensure(len(body) < len(w.small.speak(TEXT, seed=7)), "no smaller than PCM")
 
 
+def speech_at_other_speeds(w):
+    """As `parley say --speed`, in chunks, whole and in events; every format has the length."""
+    plain = len(w.small.speak(TEXT, seed=7))
+    for speed in (0.25, 0.8, 1.5, 4):
+        path = os.path.join(w.here, "speed.wav")
+        subprocess.run([w.parley, "say", "-q", "--seed", "7", "--speed", str(speed), "-o", path, TEXT], check=True, timeout=TIMEOUT)
+        with open(path, "rb") as f:
+            said = pcm_of(f.read())
+        want("length", int(plain / 2 / speed + 0.5), len(said) // 2)
+        want("PCM in chunks", said, w.small.speak(TEXT, seed=7, speed=speed))
+        want("PCM whole", said, w.small.speak(TEXT, seed=7, speed=speed, stream=False))
+        want("WAV in chunks", said, w.small.speak(TEXT, seed=7, speed=speed, response_format="wav")[44:])
+        found = events(w.small.speak(TEXT, seed=7, speed=speed, stream_format="sse"))
+        want("sound in events", said, b"".join(base64.b64decode(e["audio"]) for e in found[:-1]))
+    for name in ("mp3", "opus", "flac"):
+        sound = w.small.speak(TEXT, seed=7, speed=0.5, response_format=name)
+        told = w.full.form("/v1/audio/transcriptions", [("file", ("a." + name, sound)), ("response_format", "verbose_json")])
+        ensure(abs(json.loads(told[2])["duration"] - plain / 24000) < 0.15, f"{name}: {json.loads(told[2])['duration']} s, wanted {plain / 24000}")
+
+
 def speech_errors(w):
     def bad(status, code, param, **fields):
         error = w.small.post_json("/v1/audio/speech", {k: v for k, v in {"input": TEXT, **fields}.items() if v != "absent"})
@@ -198,7 +218,9 @@ def speech_errors(w):
     bad(400, "argument", None, input="")
     bad(400, "unsupported_format", "response_format", response_format="aac")
     bad(400, "unsupported_format", "stream_format", stream_format="tape")
-    bad(400, "unsupported_speed", "speed", speed=1.5)
+    for speed in (0, -1, 0.24, 4.1, 1e300):
+        ensure("0.25 to 4" in bad(400, "invalid_speed", "speed", speed=speed), "the range is not told")
+    bad(400, None, "speed", speed="fast")
     bad(400, None, "seed", seed=-1)
     bad(400, None, "seed", seed=1.5)
     bad(400, "argument", None, language="klingon")
@@ -520,6 +542,23 @@ def realtime_item_is_whole_or_nothing(w):
         s.error("empty_text")
 
 
+def realtime_speed(w):
+    """Of the next response, in both forms; live text too."""
+    with Socket(w.small) as s:
+        want("at first", 1, s.event("session.created")["session"]["audio"]["output"]["speed"])
+        for speed, session in ((1.5, {"speed": 1.5, "seed": 7}), (0.5, {"audio": {"output": {"speed": 0.5}}})):
+            s.send("session.update", session=session)
+            want("told", speed, s.event("session.updated")["session"]["audio"]["output"]["speed"])
+            s.send("input_text_buffer.append", text=TEXT)
+            s.send("input_text_buffer.commit")
+            found = s.events_until("response.done")
+            want("sound", w.small.speak(TEXT, seed=7, speed=speed),
+                 b"".join(base64.b64decode(e["delta"]) for e in found if e["type"] == "response.output_audio.delta"))
+        for wrong in (0.2, 5, "1"):
+            s.send("session.update", session={"speed": wrong})
+            ensure("0.25 to 4" in s.event("error")["error"]["message"], "the range is not told")
+
+
 def realtime_live_text(w):
     with Socket(w.small) as s:
         s.event("session.created")
@@ -766,10 +805,11 @@ def options(w):
     bad("--port", str(w.small.port))
 
 
-CASES = [status_pages, health_checks_itself, page, wrong_requests, speech_is_that_of_say, first_sound_is_early, formats, flac_is_lossless, speech_errors,
-         again_and_again, eight_voices_at_once, client_leaves, slow_client, slow_senders, transcriptions, transcription_events, prompt_reaches_the_model,
-         transcription_errors, voices, odd_directory_of_voices, realtime_speaks, realtime_item_is_whole_or_nothing, realtime_live_text, realtime_cancel, realtime_hears, realtime_protocol, keys, tls, limits, deadline,
-         drains, ends_at_once, options]
+CASES = [status_pages, health_checks_itself, page, wrong_requests, speech_is_that_of_say, first_sound_is_early, formats, flac_is_lossless,
+         speech_errors, speech_at_other_speeds, again_and_again, eight_voices_at_once, client_leaves, slow_client, slow_senders, transcriptions,
+         transcription_events, prompt_reaches_the_model, transcription_errors, voices, odd_directory_of_voices, realtime_speaks,
+         realtime_item_is_whole_or_nothing, realtime_speed, realtime_live_text, realtime_cancel, realtime_hears, realtime_protocol, keys, tls, limits,
+         deadline, drains, ends_at_once, options]
 
 
 def main():

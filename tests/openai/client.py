@@ -40,6 +40,8 @@ def speech(client):
     hold(f"streamed in {len(pieces)} pieces, the same bytes", len(pieces) > 1 and b"".join(pieces) == files["pcm"])
     again = client.audio.speech.create(response_format="pcm", instructions="Slowly.", speed=1.0, **say)
     hold("instructions and a speed of 1 are taken", len(again.content) > 1000)
+    fast = client.audio.speech.create(response_format="pcm", speed=2.0, **say)
+    hold("at speed 2 the sound is half as long", abs(2 * len(fast.content) - len(files["pcm"])) <= 4)
 
 
 def transcriptions(client, golden):
@@ -81,7 +83,7 @@ def main():
             speech(client)
             transcriptions(client, golden)
             refused(client, openai.BadRequestError, "wren", voice="nobody")
-            refused(client, openai.BadRequestError, "speed", speed=2.0)
+            refused(client, openai.BadRequestError, "speed", speed=4.5)
             refused(client, openai.NotFoundError, "none", model="none")
         finally:
             server.terminate()

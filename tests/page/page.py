@@ -7,6 +7,7 @@ Run by hand. Needs Debian's `chromium` and PyPI's `websocket-client`. Starts PAR
 with a key; writes PICTURES/*.png. Exit status 0 when all holds, and the browser had nothing to complain of.
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -55,11 +56,19 @@ def speak(b):
     lit = "(() => { const c = document.getElementById('speak-wave'); return c.getContext('2d').getImageData(0, 0, c.width, c.height).data.some(v => v > 0) })()"
     hold("the waveform is drawn", b.run(lit))
     b.until("document.getElementById('speak-stop').disabled")
+    length = lambda: float(re.search(r"of ([0-9.]+)", b.text("speak-status")).group(1))
+    plain = length()
     b.click("speak-go")
     b.until("/of .*…/.test(document.getElementById('speak-status').textContent)")
     b.click("speak-stop")
     b.until("document.getElementById('speak-stop').disabled", 5)
     hold("Stop stops", b.text("speak-error") == "")
+    b.put("speak-speed", "2")
+    b.click("speak-go")
+    b.until("document.getElementById('speak-save').disabled === false")
+    b.until("document.getElementById('speak-stop').disabled")
+    hold(f"at speed 2 it is half as long as {plain} s", abs(length() - plain / 2) < 0.11)
+    b.put("speak-speed", "1")
     before = b.run("document.getElementById('speak-text').value")
     b.put("speak-text", "word " * 20000)
     b.click("speak-go")

@@ -98,6 +98,17 @@ class Speaking(unittest.TestCase):
         with self.model.speak_stream(iter(["Go", "od mor", "ning", "."]), seed=5, max_frames=6, layout="streaming") as stream:
             self.assertTrue(np.array_equal(np.concatenate(list(stream)), whole.pcm))
 
+    def test_speed(self):
+        plain = self.model.speak(TEXT, seed=3, max_frames=9)
+        for speed in (0.5, 1.25):
+            whole = self.model.speak(TEXT, seed=3, max_frames=9, speed=speed)
+            with self.model.speak_stream(TEXT, seed=3, max_frames=9, speed=speed) as stream:
+                self.assertTrue(np.array_equal(np.concatenate(list(stream)), whole.pcm))
+            with parley.Engine(self.model) as engine:
+                self.assertTrue(np.array_equal(engine.speak(TEXT, seed=3, max_frames=9, speed=speed).speech().pcm, whole.pcm))
+            self.assertEqual(len(whole.pcm), int(len(plain.pcm) / speed + 0.5))
+            self.assertTrue(np.array_equal(whole.codes, plain.codes))
+
     def test_seed(self):
         a, b, a2 = (self.model.speak(TEXT, seed=s, max_frames=5).codes for s in (1, 2, 1))
         self.assertTrue(np.array_equal(a, a2))
@@ -133,7 +144,7 @@ class Speaking(unittest.TestCase):
     def test_errors(self):
         for options, kind, words in (({"voice": "nobody"}, parley.ParleyError, "nobody"), ({"language": "klingon"}, parley.ParleyError, "klingon"),
                                      ({"loudness": 3}, TypeError, "loudness"), ({"kv": "f8"}, ValueError, "f8"), ({"seed": -1}, ValueError, "seed"),
-                                     ({"instruct": "a\0b"}, ValueError, "NUL"), ({"temperature": 99.0}, parley.ParleyError, "temperature")):
+                                     ({"instruct": "a\0b"}, ValueError, "NUL"), ({"temperature": 99.0}, parley.ParleyError, "temperature"), ({"speed": 0.1}, parley.ParleyError, "0.25 to 4")):
             with self.subTest(options), self.assertRaisesRegex(kind, words):
                 self.model.speak(TEXT, **options)
         with self.assertRaises(parley.ParleyError) as caught:

@@ -70,6 +70,10 @@ if [ -d "$model" ]; then
     for name in pc_static speak_shared speak_static; do
         cmp pc_shared.wav "$name.wav" || fail "$name speaks differently"
     done
+    ./pc_shared "$model" slow.wav "Good morning." wren 0.5 || fail "speak at speed 0.5 failed"
+    [ "$(($(stat -c %s slow.wav) - 44))" = "$((2 * ($(stat -c %s pc_shared.wav) - 44)))" ] || fail "speed 0.5 is not twice as long"
+    if ./pc_shared "$model" wrong.wav "Good morning." wren fast 2>said; then fail "speed \"fast\" was taken"; fi
+    grep -q "0.25 to 4" said || fail "the range of speeds is not told: $(cat said)"
 fi
 
 # The examples that hear, and those that stream: text comes line by line, sound in pieces.

@@ -22,6 +22,7 @@ function body(text, voice, id) {
   if (id) return wanted; // a trial of a voice, with nothing from the form
   if (value("language") !== "auto") wanted.language = value("language");
   if (value("instruct") && !element("speak-instruct-box").hidden) wanted.instructions = value("instruct");
+  if (value("speed") !== "1") wanted.speed = Number(value("speed"));
   if (value("seed")) wanted.seed = Number(value("seed"));
   return wanted;
 }

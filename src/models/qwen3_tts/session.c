@@ -26,6 +26,7 @@ static void options_init(const void *model, parley_tts_options *options)
                                     .language = "auto",
                                     .layout = base ? PARLEY_LAYOUT_STREAMING : PARLEY_LAYOUT_FULL,
                                     .pause_seconds = 0.3,
+                                    .speed = 1,
                                     .kv = PARLEY_KV_F16,
                                     .activations = pl_int8_pays(m->env.kernels->level) ? PARLEY_ACTIVATIONS_INT8 : PARLEY_ACTIVATIONS_F32,
                                     .chunk_frames = 8,

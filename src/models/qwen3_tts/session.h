@@ -3,6 +3,7 @@
 #ifndef PL_MODELS_QWEN3_TTS_SESSION_H
 #define PL_MODELS_QWEN3_TTS_SESSION_H
 
+#include "audio/stretch.h"
 #include "models/qwen3_tts/family.h"
 #include "models/qwen3_tts/prompt.h"
 #include "text/buffer.h"
@@ -39,17 +40,25 @@ typedef struct tts_text {
     bool spoken;      /* the piece is over */
 } tts_text;
 
+/* PCM: samples head .. tail - 1 wait. */
+typedef struct tts_queue {
+    float *pcm; /* [capacity] */
+    size_t capacity, head, tail;
+} tts_queue;
+
 /* PCM that waits to be pulled, and what the codec has still to decode. */
 typedef struct tts_speech {
     pl_codec_state *state; /* NULL: codes only */
-    float *pcm;            /* [capacity]; samples head .. tail - 1 wait */
-    size_t capacity, head, tail;
-    int32_t decoded;  /* frames of the piece decoded */
-    int32_t chunk;    /* frames to decode at once next */
-    float lead;       /* last sample of the reference, which the official cut sometimes keeps */
-    uint64_t samples; /* handed over or waiting, in all */
+    pl_stretch *stretch;   /* NULL: speed 1 */
+    tts_queue sound;       /* of the codec */
+    tts_queue stretched;   /* what `stretch` made of it */
+    tts_queue *out;        /* the one that is pulled; NULL: codes only */
+    int32_t decoded;       /* frames of the piece decoded */
+    int32_t chunk;         /* frames to decode at once next */
+    float lead;            /* last sample of the reference, which the official cut sometimes keeps */
+    uint64_t samples;      /* pulled or waiting to be, in all */
 
-    /* A chunk that is decoded beside the frames that follow; only with an overlap. `decoded` counts it already, `tail` does not yet. */
+    /* A chunk that is decoded beside the frames that follow; only with an overlap. `decoded` counts it already, `sound.tail` does not yet. */
     pl_job job;
     bool in_flight;
     pl_compute compute;
@@ -139,7 +148,7 @@ void pl_tts_speech_close(tts_session *s);
 parley_status pl_tts_speech_begin(tts_session *s, parley_error *error);            /* of a piece: silence in front, the reference through the codec */
 parley_status pl_tts_speech_decode(tts_session *s, bool all, parley_error *error); /* full chunks, or all frames that are left */
 parley_status pl_tts_speech_settle(tts_session *s, parley_error *error);           /* waits for what is being decoded */
-parley_status pl_tts_speech_finish(tts_session *s, parley_error *error);           /* behind the last decode: settles the cut of the reference */
+parley_status pl_tts_speech_finish(tts_session *s, parley_error *error);           /* behind the last decode: the cut of the reference, the end */
 size_t pl_tts_speech_ready(const tts_session *s);
 size_t pl_tts_speech_take(tts_session *s, float *pcm, size_t capacity);
 

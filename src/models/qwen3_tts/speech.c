@@ -12,9 +12,17 @@ parley_status pl_tts_speech_open(tts_session *s, parley_error *error)
 {
     const tts_overlap *overlap = &s->model->overlap;
     s->speech = (tts_speech){.chunk = 1};
+    s->speech.out = s->options.speed == 1 ? &s->speech.sound : &s->speech.stretched;
+    if (s->options.speed != 1)
+        PL_TRY(pl_stretch_open(&s->arena, s->model->config.codec.sample_rate, s->options.speed, &s->speech.stretch, error));
     if (overlap->thread)
         PL_TRY(pl_compute_open(&s->arena.allocator, s->model->env.kernels, overlap->codec, false, &s->speech.compute, error));
     return pl_codec_state_open(&s->arena.allocator, s->model->network.codec, &s->speech.state, error);
+}
+
+static void free_queue(const tts_session *s, const tts_queue *q)
+{
+    pl_release(&s->arena.allocator, q->pcm, q->capacity, sizeof *q->pcm);
 }
 
 void pl_tts_speech_close(tts_session *s)
@@ -23,19 +31,19 @@ void pl_tts_speech_close(tts_session *s)
         pl_background_wait(s->model->overlap.thread, &s->speech.job);
     pl_compute_close(&s->speech.compute);
     pl_codec_state_close(s->speech.state);
-    pl_release(&s->arena.allocator, s->speech.pcm, s->speech.capacity, sizeof *s->speech.pcm);
+    free_queue(s, &s->speech.sound);
+    free_queue(s, &s->speech.stretched);
     s->speech = (tts_speech){0};
 }
 
 /* Room for `count` samples behind the tail: first by moving what waits to the front, then by growing. */
-static parley_status make_room(tts_session *s, size_t count, parley_error *error)
+static parley_status make_room(tts_session *s, tts_queue *q, size_t count, parley_error *error)
 {
-    tts_speech *p = &s->speech;
-    if (p->tail + count <= p->capacity)
+    if (q->tail + count <= q->capacity)
         return PARLEY_OK;
-    size_t waiting = p->tail - p->head;
-    float *to = p->pcm;
-    size_t capacity = p->capacity;
+    size_t waiting = q->tail - q->head;
+    float *to = q->pcm;
+    size_t capacity = q->capacity;
     if (waiting + count > capacity) {
         capacity = (waiting + count) * 2;
         to = pl_alloc(&s->arena.allocator, capacity, sizeof *to);
@@ -43,13 +51,36 @@ static parley_status make_room(tts_session *s, size_t count, parley_error *error
             return pl_fail_memory(error, "PCM");
     }
     if (waiting)
-        memmove(to, p->pcm + p->head, waiting * sizeof *to);
-    if (to != p->pcm)
-        pl_release(&s->arena.allocator, p->pcm, p->capacity, sizeof *p->pcm);
-    p->pcm = to;
-    p->capacity = capacity;
-    p->head = 0;
-    p->tail = waiting;
+        memmove(to, q->pcm + q->head, waiting * sizeof *to);
+    if (to != q->pcm)
+        pl_release(&s->arena.allocator, q->pcm, q->capacity, sizeof *q->pcm);
+    *q = (tts_queue){.pcm = to, .capacity = capacity, .tail = waiting};
+    return PARLEY_OK;
+}
+
+/* Brings what waits of the codec's sound, and with `last` the end of all sound, to its speed. */
+static parley_status stretch(tts_session *s, bool last, size_t *samples, parley_error *error)
+{
+    tts_speech *p = &s->speech;
+    size_t count = p->sound.tail - p->sound.head;
+    *samples = pl_stretch_gives(p->stretch, count, last);
+    PL_TRY(make_room(s, &p->stretched, *samples, error));
+    const float *from = count ? p->sound.pcm + p->sound.head : NULL;
+    pl_stretch_push(p->stretch, from, count, last, *samples ? p->stretched.pcm + p->stretched.tail : NULL);
+    p->sound.head = p->sound.tail;
+    p->stretched.tail += *samples;
+    return PARLEY_OK;
+}
+
+/* The last `samples` of the codec's sound are to be heard. */
+static parley_status deliver(tts_session *s, size_t samples, bool last, parley_error *error)
+{
+    if (s->speech.stretch)
+        PL_TRY(stretch(s, last, &samples, error));
+    const tts_queue *q = s->speech.out;
+    s->speech.samples += samples;
+    if (samples)
+        pl_tap_floats(&s->tap, "pcm", q->pcm + q->tail - samples, (int64_t)samples, 0);
     return PARLEY_OK;
 }
 
@@ -66,8 +97,8 @@ static parley_status prime(tts_session *s, parley_error *error)
     }
     for (int64_t f = 0; f < s->voice.ref_frames && !atomic_load(&s->cancelled); f += AT_ONCE) {
         int64_t count = s->voice.ref_frames - f < AT_ONCE ? s->voice.ref_frames - f : AT_ONCE;
-        PL_TRY(make_room(s, (size_t)count * frame, error));
-        float *pcm = s->speech.pcm + s->speech.tail;
+        PL_TRY(make_room(s, &s->speech.sound, (size_t)count * frame, error));
+        float *pcm = s->speech.sound.pcm + s->speech.sound.tail;
         PL_TRY(pl_codec_decode(&s->compute, s->model->network.codec, s->speech.state, s->voice.ref_codes + f * s->model->config.groups, count, pcm,
                                &quiet, error));
         s->speech.lead = pcm[(size_t)count * frame - 1];
@@ -84,11 +115,11 @@ parley_status pl_tts_speech_begin(tts_session *s, parley_error *error)
     p->chunk = 1; /* sound soon, also behind a pause */
     if (s->text.pieces > 1) {
         size_t silence = (size_t)(s->options.pause_seconds * s->model->config.codec.sample_rate + 0.5);
-        PL_TRY(make_room(s, silence, error));
+        PL_TRY(make_room(s, &p->sound, silence, error));
         if (silence)
-            memset(p->pcm + p->tail, 0, silence * sizeof *p->pcm);
-        p->tail += silence;
-        p->samples += silence;
+            memset(p->sound.pcm + p->sound.tail, 0, silence * sizeof *p->sound.pcm);
+        p->sound.tail += silence;
+        PL_TRY(deliver(s, silence, false, error));
         pl_codec_state_reset(p->state);
     }
     return prime(s, error);
@@ -99,18 +130,15 @@ parley_status pl_tts_speech_begin(tts_session *s, parley_error *error)
 static parley_status decode_chunk(tts_session *s, pl_compute *compute, int32_t first, int32_t count, parley_error *error)
 {
     pl_tap quiet = {0};
-    float *pcm = s->speech.pcm + s->speech.tail;
+    float *pcm = s->speech.sound.pcm + s->speech.sound.tail;
     return pl_codec_decode(compute, s->model->network.codec, s->speech.state, pl_tts_frame(s, first), count, pcm, &quiet, error);
 }
 
-static void hand_out(tts_session *s, int32_t count)
+static parley_status hand_out(tts_session *s, int32_t count, parley_error *error)
 {
     size_t samples = (size_t)count * samples_per_frame(s);
-    const float *pcm = s->speech.pcm + s->speech.tail;
-    s->speech.tail += samples;
-    s->speech.samples += samples;
-    if (!s->options.exact_cut)
-        pl_tap_floats(&s->tap, "pcm", pcm, (int64_t)samples, 0);
+    s->speech.sound.tail += samples;
+    return s->options.exact_cut ? PARLEY_OK : deliver(s, samples, false, error);
 }
 
 static void run_job(void *context)
@@ -121,7 +149,7 @@ static void run_job(void *context)
     s->speech.job_seconds = pl_seconds() - began;
 }
 
-/* Nothing but the job touches the state, `pcm` behind the tail and the counts until it is settled. */
+/* Nothing but the job touches the state, `sound` behind the tail and the counts until it is settled. */
 static void start_job(tts_session *s, int32_t count)
 {
     s->speech.job = (pl_job){.run = run_job, .context = s};
@@ -139,9 +167,8 @@ parley_status pl_tts_speech_settle(tts_session *s, parley_error *error)
     s->speech.in_flight = false;
     s->times.codec += s->speech.job_seconds;
     if (s->speech.job_status == PARLEY_OK)
-        hand_out(s, s->speech.job_frames);
-    else
-        *error = s->speech.job_error;
+        return hand_out(s, s->speech.job_frames, error);
+    *error = s->speech.job_error;
     return s->speech.job_status;
 }
 
@@ -149,16 +176,23 @@ parley_status pl_tts_speech_settle(tts_session *s, parley_error *error)
 static parley_status decode_some(tts_session *s, int32_t count, bool in_turn, parley_error *error)
 {
     double began = pl_seconds();
-    PL_TRY(make_room(s, (size_t)count * samples_per_frame(s), error));
+    PL_TRY(make_room(s, &s->speech.sound, (size_t)count * samples_per_frame(s), error));
     if (!in_turn) {
         start_job(s, count);
         return PARLEY_OK;
     }
     PL_TRY(decode_chunk(s, &s->compute, s->speech.decoded, count, error));
     s->speech.decoded += count;
-    hand_out(s, count);
+    parley_status status = hand_out(s, count, error);
     s->times.codec += pl_seconds() - began;
-    return PARLEY_OK;
+    return status;
+}
+
+/* With an exact cut the sound is held and the first of it counts. */
+static void note_first(tts_session *s)
+{
+    if (s->times.first_frame == 0 && (s->options.exact_cut ? s->speech.decoded > 0 : s->speech.samples > 0))
+        s->times.first_frame = pl_seconds() - s->began;
 }
 
 static bool is_due(const tts_session *s, bool all)
@@ -181,43 +215,53 @@ parley_status pl_tts_speech_decode(tts_session *s, bool all, parley_error *error
         PL_TRY(decode_some(s, count, in_turn, error));
         s->speech.chunk = s->speech.chunk * 2 < s->options.chunk_frames ? s->speech.chunk * 2 : s->options.chunk_frames;
     }
-    if (s->times.first_frame == 0 && s->speech.samples > 0)
-        s->times.first_frame = pl_seconds() - s->began;
+    note_first(s);
     return PARLEY_OK;
 }
 
 /* The official cut depends on the number of all frames; for some it leaves one sample of the reference. */
+static parley_status cut_exactly(tts_session *s, parley_error *error)
+{
+    tts_queue *q = &s->speech.sound;
+    uint64_t frame = samples_per_frame(s), ref = (uint64_t)s->voice.ref_frames, total = ref + (uint64_t)s->frames;
+    if (ref == 0 || s->frames == 0 || pl_codec_cut(ref, total, total * frame) >= ref * frame)
+        return PARLEY_OK;
+    PL_TRY(make_room(s, q, 1, error));
+    memmove(q->pcm + q->head + 1, q->pcm + q->head, (q->tail - q->head) * sizeof *q->pcm);
+    q->pcm[q->head] = s->speech.lead;
+    q->tail++;
+    return PARLEY_OK;
+}
+
 parley_status pl_tts_speech_finish(tts_session *s, parley_error *error)
 {
-    tts_speech *p = &s->speech;
-    if (!p->state || !s->options.exact_cut)
+    const tts_queue *q = &s->speech.sound;
+    if (!s->speech.state)
         return PARLEY_OK;
-    uint64_t frame = samples_per_frame(s), ref = (uint64_t)s->voice.ref_frames, total = ref + (uint64_t)s->frames;
-    if (ref > 0 && s->frames > 0 && pl_codec_cut(ref, total, total * frame) < ref * frame) {
-        PL_TRY(make_room(s, 1, error));
-        memmove(p->pcm + p->head + 1, p->pcm + p->head, (p->tail - p->head) * sizeof *p->pcm);
-        p->pcm[p->head] = p->lead;
-        p->tail++;
-        p->samples++;
-    }
-    pl_tap_floats(&s->tap, "pcm", p->pcm + p->head, (int64_t)(p->tail - p->head), 0);
+    if (s->options.exact_cut)
+        PL_TRY(cut_exactly(s, error));
+    PL_TRY(deliver(s, s->options.exact_cut ? q->tail - q->head : 0, true, error));
+    note_first(s);
     return PARLEY_OK;
 }
 
 size_t pl_tts_speech_ready(const tts_session *s)
 {
-    if (s->options.exact_cut && s->state != TTS_STATE_DONE)
+    const tts_queue *q = s->speech.out;
+    if (!q || (s->options.exact_cut && s->state != TTS_STATE_DONE))
         return 0;
-    return s->speech.tail - s->speech.head;
+    return q->tail - q->head;
 }
 
 size_t pl_tts_speech_take(tts_session *s, float *pcm, size_t capacity)
 {
+    tts_queue *q = s->speech.out;
     size_t count = pl_tts_speech_ready(s);
     if (count > capacity)
         count = capacity;
-    if (count)
-        memcpy(pcm, s->speech.pcm + s->speech.head, count * sizeof *pcm);
-    s->speech.head += count;
+    if (count == 0)
+        return 0;
+    memcpy(pcm, q->pcm + q->head, count * sizeof *pcm);
+    q->head += count;
     return count;
 }

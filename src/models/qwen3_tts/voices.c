@@ -1,5 +1,6 @@
 #include "models/qwen3_tts/session.h"
 
+#include "audio/stretch.h"
 #include "text/strings.h"
 
 #include <inttypes.h>
@@ -259,6 +260,7 @@ parley_status pl_tts_take_options(tts_session *s, const parley_tts_options *opti
     s->options = *options;
     PL_TRY(check_choices(s, error));
     PL_TRY(check_text_options(&s->options, error));
+    PL_TRY(pl_stretch_check(s->options.speed, error));
     PL_TRY(check_sampling(&s->options.talker, "talker", error));
     PL_TRY(check_sampling(&s->options.predictor, "predictor", error));
     PL_TRY(take_xvector(s, error));
