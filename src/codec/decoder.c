@@ -40,7 +40,7 @@ static void sum_rows(const codec_run *run, const int32_t *codes, int n, int firs
 
 static parley_status project(const codec_run *run, const pl_linear *layer, const float *x, int n, float *y)
 {
-    pl_linear_job job = {layer, y, layer->w.rows};
+    pl_linear_job job = {.layer = layer, .y = y, .y_stride = layer->w.rows};
     return pl_linear_run(run->compute, &job, 1, x, layer->w.cols, n, run->error);
 }
 

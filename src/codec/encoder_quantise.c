@@ -15,7 +15,7 @@ typedef struct quantiser {
 
 static parley_status project(const quantiser *q, const pl_linear *layer, const float *x, float *y)
 {
-    pl_linear_job job = {layer, y, layer->w.rows};
+    pl_linear_job job = {.layer = layer, .y = y, .y_stride = layer->w.rows};
     return pl_linear_run(q->run->compute, &job, 1, x, layer->w.cols, q->frames, q->run->error);
 }
 

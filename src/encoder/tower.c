@@ -68,7 +68,7 @@ static parley_status embed(run *r, int64_t first, float *x, int *rows, parley_er
     int64_t last = smaller(first + r->group, r->chunks);
     *rows = (int)pl_tower_tokens(&r->tower->shape, smaller(last * r->chunk, r->frames) - first * r->chunk);
     PL_TRY(run_chunks(r, first, last, error));
-    pl_linear_job job = {&r->tower->conv_out, x, width};
+    pl_linear_job job = {.layer = &r->tower->conv_out, .y = x, .y_stride = width};
     PL_TRY(pl_linear_run(r->compute, &job, 1, r->columns, columns, *rows, error));
     pl_tap_floats(r->tap, "tower_stem", x, *rows, width);
     add_positions(r, x, *rows);
@@ -110,7 +110,8 @@ static parley_status project(run *r, const float *x, int rows, float *out, parle
     if (!h)
         return pl_fail_memory(error, "work space of the audio tower");
     activation a = {r->compute->k, h, width};
-    pl_linear_job first = {&r->tower->proj1, h, width}, second = {&r->tower->proj2, out, r->tower->shape.out};
+    pl_linear_job first = {.layer = &r->tower->proj1, .y = h, .y_stride = width},
+                  second = {.layer = &r->tower->proj2, .y = out, .y_stride = r->tower->shape.out};
     PL_TRY(pl_linear_run(r->compute, &first, 1, x, width, rows, error));
     pl_pool_run(r->compute->pool, activate_row, &a, rows);
     PL_TRY(pl_linear_run(r->compute, &second, 1, h, width, rows, error));

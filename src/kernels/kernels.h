@@ -113,6 +113,10 @@ typedef struct pl_gemm {
     int64_t y_stride;
     const float *bias; /* [rows] or NULL; added behind the sum */
     bool accumulate;   /* y += sum + bias */
+    /* A product of as many rows and columns, of which w, the input and the bias count: y = silu(its value) * (sum + bias). NULL: none. */
+    const struct pl_gemm *gate;
+    const pl_q8_rows *y_q8; /* the values as 8-bit rows of w->rows each (32 divides them) in place of y; calls cover pairs of panels. NULL: y */
+    int next;               /* panels between those of a call and those that its thread will take afterwards, for fetching ahead: a guess will do */
 } pl_gemm;
 
 enum { PL_KV_BLOCK = 64 }; /* positions of a cache block */
@@ -143,8 +147,7 @@ typedef struct pl_kernels {
     void (*layer_norm)(const float *x, const float *w, const float *b, float eps, int n, float *y);
     void (*rope)(float *x, const float *cosine, const float *sine, int width); /* pairs (i, i + width / 2), tables [width / 2] */
     void (*attend)(const pl_attend *a);
-    void (*silu_mul)(const float *gate, const float *up, int64_t n, float *y); /* y = gate / (1 + exp(-gate)) * up */
-    void (*silu)(float *x, int64_t n);
+    void (*silu)(float *x, int64_t n);                /* x / (1 + exp(-x)) */
     void (*gelu)(float *x, int64_t n);                /* erf form */
     void (*elu)(const float *x, int64_t n, float *y); /* y = x above 0, else exp(x) - 1 (no cancellation near 0); y may be x */
     void (*add)(float *y, const float *x, int64_t n); /* y += x */

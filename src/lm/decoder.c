@@ -27,6 +27,6 @@ parley_status pl_decoder_forward(pl_compute *compute, const pl_transformer *netw
     PL_TRY(pl_transformer_forward(compute, network, forward, error));
     if (!head)
         return PARLEY_OK;
-    pl_linear_job job = {head, scores, head->w.rows};
+    pl_linear_job job = {.layer = head, .y = scores, .y_stride = head->w.rows};
     return pl_linear_run(compute, &job, 1, forward->out, network->shape.width, rows_of(forward), error);
 }

@@ -8,6 +8,8 @@ enum {
     COLUMNS_PER_TASK = 192, /* the weights are unpacked once for these: as many as a call of a product takes at once */
     COLUMNS = 12,           /* of whole tiles at every level */
     MANY_COLUMNS = 16,      /* arithmetic takes longer than reading the weights: short tasks, so that all threads end together */
+    SHORT_TASKS = 32,       /* of a thread then, and .. */
+    LONG_TASKS = 2,         /* .. else */
     MAX_PRODUCTS = 8
 };
 
@@ -63,7 +65,9 @@ static void run_tile(void *context, int task, int worker)
     while (task < r->tiles[i].first)
         i--;
     const tiles *t = &r->tiles[i];
-    const pl_gemm *g = &r->products[i];
+    pl_gemm product = r->products[i], *g = &product;
+    if (t->column_tiles == 1) /* the threads take turns, more or less */
+        product.next = (pl_pool_threads(r->compute->pool) - 1) * t->panels_per_task;
     int panel = (task - t->first) / t->column_tiles * t->panels_per_task;
     int column = (task - t->first) % t->column_tiles * t->columns_per_task;
     int last_column = smaller(column + t->columns_per_task, g->columns);
@@ -82,7 +86,7 @@ static tiles plan(const pl_gemm *g, int threads, int first)
     t.columns_per_task = (ceil_div(g->columns, t.column_tiles) / COLUMNS + 1) * COLUMNS;
     t.columns_per_task = smaller(t.columns_per_task, COLUMNS_PER_TASK);
     t.column_tiles = ceil_div(g->columns, t.columns_per_task);
-    int wanted = t.column_tiles > 1 ? 1 : threads * (g->columns < MANY_COLUMNS ? 2 : 8);
+    int wanted = t.column_tiles > 1 ? 1 : threads * (g->columns < MANY_COLUMNS ? LONG_TASKS : SHORT_TASKS);
     t.panels_per_task = ceil_div(ceil_div(panels, wanted), PANELS_PER_TASK) * PANELS_PER_TASK;
     if (t.column_tiles > 1 && t.panels_per_task > PANELS_PER_TASK) /* weights of a task stay in the second-level cache */
         t.panels_per_task = PANELS_PER_TASK;

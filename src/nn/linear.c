@@ -279,7 +279,7 @@ parley_status pl_linear_prepare(pl_compute *compute, const pl_linear_job *jobs, 
 {
     *input = (pl_linear_input){.x = x, .x_stride = x_stride, .width = jobs[0].layer->w.cols, .columns = columns};
     for (int i = 0; i < count; i++)
-        input->int8 = input->int8 || takes_int8(compute, jobs[i].layer);
+        input->int8 = input->int8 || takes_int8(compute, jobs[i].layer) || (jobs[i].gate && takes_int8(compute, jobs[i].gate));
     if (!input->int8)
         return PARLEY_OK;
     size_t blocks = (size_t)columns * (size_t)(input->width / 32);
@@ -300,21 +300,37 @@ void pl_linear_row_done(const pl_compute *compute, const pl_linear_input *input,
         compute->k->quantize_rows(input->x, input->x_stride, input->width, row, row + 1, &input->q8);
 }
 
+const pl_q8_rows *pl_linear_input_q8(const pl_linear_input *input)
+{
+    return input->int8 ? &input->q8 : NULL;
+}
+
+static pl_gemm product_of(const pl_compute *compute, const pl_linear *layer, const pl_linear_input *input)
+{
+    return (pl_gemm){.w = &layer->w,
+                     .taps = 1,
+                     .width = layer->w.cols,
+                     .columns = input->columns,
+                     .x = input->x,
+                     .x_stride = input->x_stride,
+                     .q8 = takes_int8(compute, layer) ? &input->q8 : NULL,
+                     .bias = layer->bias};
+}
+
 void pl_linear_run_prepared(pl_compute *compute, const pl_linear_job *jobs, int count, const pl_linear_input *input)
 {
-    pl_gemm products[MAX_JOBS];
+    pl_gemm products[MAX_JOBS], gates[MAX_JOBS];
     for (int i = 0; i < count; i++) {
-        const pl_linear *layer = jobs[i].layer;
-        products[i] = (pl_gemm){.w = &layer->w,
-                                .taps = 1,
-                                .width = layer->w.cols,
-                                .columns = input->columns,
-                                .x = input->x,
-                                .x_stride = input->x_stride,
-                                .q8 = takes_int8(compute, layer) ? &input->q8 : NULL,
-                                .y = jobs[i].y,
-                                .y_stride = jobs[i].y_stride,
-                                .bias = layer->bias};
+        pl_gemm *product = &products[i];
+        *product = product_of(compute, jobs[i].layer, input);
+        product->y = jobs[i].y;
+        product->y_stride = jobs[i].y_stride;
+        product->y_q8 = jobs[i].y_q8;
+        product->accumulate = jobs[i].accumulate;
+        if (!jobs[i].gate)
+            continue;
+        gates[i] = product_of(compute, jobs[i].gate, input);
+        product->gate = &gates[i];
     }
     pl_gemm_run(compute, products, count);
 }

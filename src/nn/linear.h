@@ -76,6 +76,9 @@ typedef struct pl_linear_job {
     const pl_linear *layer;
     float *y; /* [columns][y_stride] */
     int64_t y_stride;
+    bool accumulate;        /* y += the layer's values */
+    const pl_linear *gate;  /* of as many outputs: y = silu(gate's values) * the layer's; NULL: none */
+    const pl_q8_rows *y_q8; /* the values go there, as 8-bit rows; NULL: to y */
 } pl_linear_job;
 
 /* Layers that share their input x [columns][x_stride], in one parallel region (at most 8 jobs). MEMORY. */
@@ -94,6 +97,9 @@ typedef struct pl_linear_input {
 /* The input of these layers; its memory is the step's. MEMORY. */
 parley_status pl_linear_prepare(pl_compute *compute, const pl_linear_job *jobs, int count, const float *x, int64_t x_stride, int columns,
                                 pl_linear_input *input, parley_error *error);
+
+/* Where a job in front writes the whole input in 8 bits; NULL: to x, as it is not wanted in 8 bits. */
+const pl_q8_rows *pl_linear_input_q8(const pl_linear_input *input);
 
 /* Row `row` of x is complete. */
 void pl_linear_row_done(const pl_compute *compute, const pl_linear_input *input, int row);

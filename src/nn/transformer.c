@@ -16,7 +16,7 @@ typedef struct work {
     const pl_forward *forward;
     int rows; /* of x now: all, or the wanted ones behind the last layer's keys */
     int all;
-    float *x, *h, *q, *k, *v, *a, *gate, *up;
+    float *x, *h, *q, *k, *v, *a, *up;
     pl_linear_input input; /* of the layers whose input is being made */
     float *cosine, *sine;  /* [all][head / 2] */
     place *places;         /* [all] */
@@ -65,12 +65,11 @@ static parley_status allocate(work *w, parley_error *error)
     w->k = pl_step_floats(w->compute, n * kv);
     w->v = pl_step_floats(w->compute, n * kv);
     w->a = pl_step_floats(w->compute, n * attention);
-    w->gate = pl_step_floats(w->compute, n * s->ffn);
     w->up = pl_step_floats(w->compute, n * s->ffn);
     w->cosine = pl_step_floats(w->compute, n * (s->head / 2));
     w->sine = pl_step_floats(w->compute, n * (s->head / 2));
     w->places = PL_NEW_ARRAY(&w->compute->step, place, n);
-    if (!w->h || !w->q || !w->k || !w->v || !w->a || !w->gate || !w->up || !w->cosine || !w->sine || !w->places)
+    if (!w->h || !w->q || !w->k || !w->v || !w->a || !w->up || !w->cosine || !w->sine || !w->places)
         return pl_fail_memory(error, "work space of a transformer");
     return PARLEY_OK;
 }
@@ -230,13 +229,22 @@ static void keep_wanted(work *w)
     w->rows = w->forward->n_rows;
 }
 
-static void add_to_stream(work *w, const float *y, const float *scale)
+/* A layer whose values are added to the residual stream: at once, unless they are scaled or looked at first. */
+static pl_linear_job into_stream(const work *w, const pl_linear *layer, const float *scale, bool seen)
+{
+    bool at_once = !scale && !seen;
+    return (pl_linear_job){.layer = layer, .y = at_once ? w->x : w->h, .y_stride = w->t->shape.width, .accumulate = at_once};
+}
+
+static void add_to_stream(work *w, const pl_linear_job *job, const float *scale)
 {
     int width = w->t->shape.width;
+    if (job->accumulate)
+        return;
     if (scale)
-        w->compute->k->add_scaled(w->x, y, scale, width, w->rows);
+        w->compute->k->add_scaled(w->x, w->h, scale, width, w->rows);
     else
-        w->compute->k->add(w->x, y, (int64_t)w->rows * width);
+        w->compute->k->add(w->x, w->h, (int64_t)w->rows * width);
 }
 
 static void tap(const work *w, const char *what, const float *data)
@@ -250,41 +258,60 @@ static parley_status attention(work *w, parley_error *error)
     const pl_transformer_shape *s = &w->t->shape;
     const pl_block *b = &w->t->blocks[w->layer];
     int64_t q_width = (int64_t)s->heads * s->head, kv_width = (int64_t)s->kv_heads * s->head;
-    pl_linear_job qkv[] = {{&b->q, w->q, q_width}, {&b->k, w->k, kv_width}, {&b->v, w->v, kv_width}};
+    pl_linear_job qkv[] = {{.layer = &b->q, .y = w->q, .y_stride = q_width},
+                           {.layer = &b->k, .y = w->k, .y_stride = kv_width},
+                           {.layer = &b->v, .y = w->v, .y_stride = kv_width}};
     PL_TRY(run_layers_on(w, norm1_row, qkv, 3, w->h, s->width, error));
     run_rows(w, store_row, w->rows);
     if (w->layer == s->layers - 1 && w->forward->rows)
         keep_wanted(w);
     pl_pool_run(w->compute->pool, attend_group, w, w->rows * s->kv_heads);
-    pl_linear_job output = {&b->o, w->h, s->width};
+    pl_linear_job output = into_stream(w, &b->o, b->attention_scale, w->forward->tap != NULL);
     PL_TRY(pl_linear_run(w->compute, &output, 1, w->a, q_width, w->rows, error));
     tap(w, "attn", w->h);
-    add_to_stream(w, w->h, b->attention_scale);
+    add_to_stream(w, &output, b->attention_scale);
     return PARLEY_OK;
 }
 
 /* ------------------------------------------------------------------ feed-forward */
 
-static void activate_row(void *context, int row, int worker)
+static void gelu_row(void *context, int row, int worker)
 {
     (void)worker;
     const work *w = context;
-    int64_t n = w->t->shape.ffn, at = row * n;
-    if (w->t->shape.kind == PL_BLOCK_PLAIN)
-        w->compute->k->gelu(w->up + at, n);
-    else
-        w->compute->k->silu_mul(w->gate + at, w->up + at, n, w->up + at);
+    w->compute->k->gelu(w->up + (int64_t)row * w->t->shape.ffn, w->t->shape.ffn);
     pl_linear_row_done(w->compute, &w->input, row);
+}
+
+static parley_status plain_layers(work *w, const pl_linear_job *out, parley_error *error)
+{
+    const pl_transformer_shape *s = &w->t->shape;
+    pl_linear_job in = {.layer = &w->t->blocks[w->layer].up, .y = w->up, .y_stride = s->ffn};
+    PL_TRY(run_layers_on(w, norm2_row, &in, 1, w->h, s->width, error));
+    return run_layers_on(w, gelu_row, out, 1, w->up, s->ffn, error);
+}
+
+/* The gate, and the 8-bit form where the last layer takes that, are parts of the first product. */
+static parley_status gated_layers(work *w, const pl_linear_job *out, parley_error *error)
+{
+    const pl_transformer_shape *s = &w->t->shape;
+    const pl_block *b = &w->t->blocks[w->layer];
+    pl_arena_mark mark = pl_arena_save(&w->compute->step);
+    pl_linear_input inner;
+    PL_TRY(pl_linear_prepare(w->compute, out, 1, w->up, s->ffn, w->rows, &inner, error));
+    pl_linear_job in = {.layer = &b->up, .gate = &b->gate, .y = w->up, .y_stride = s->ffn, .y_q8 = pl_linear_input_q8(&inner)};
+    PL_TRY(run_layers_on(w, norm2_row, &in, 1, w->h, s->width, error));
+    pl_linear_run_prepared(w->compute, out, 1, &inner);
+    pl_arena_restore(&w->compute->step, mark);
+    return PARLEY_OK;
 }
 
 static parley_status feed_forward(work *w, parley_error *error)
 {
-    const pl_transformer_shape *s = &w->t->shape;
     const pl_block *b = &w->t->blocks[w->layer];
-    pl_linear_job in[] = {{&b->up, w->up, s->ffn}, {&b->gate, w->gate, s->ffn}}, out = {&b->down, w->h, s->width};
-    PL_TRY(run_layers_on(w, norm2_row, in, s->kind == PL_BLOCK_PLAIN ? 1 : 2, w->h, s->width, error));
-    PL_TRY(run_layers_on(w, activate_row, &out, 1, w->up, s->ffn, error));
-    add_to_stream(w, w->h, b->ffn_scale);
+    pl_linear_job out = into_stream(w, &b->down, b->ffn_scale, false);
+    PL_TRY(w->t->shape.kind == PL_BLOCK_PLAIN ? plain_layers(w, &out, error) : gated_layers(w, &out, error));
+    add_to_stream(w, &out, b->ffn_scale);
     tap(w, "out", w->x);
     return PARLEY_OK;
 }

@@ -62,17 +62,6 @@ static void rope(float *x, const float *cosine, const float *sine, int width)
 
 /* ------------------------------------------------------------------ activations */
 
-INLINE vf silu_of(vf x)
-{
-    return vf_div(x, vf_add(vf_set1(1.0f), vf_exp(vf_sub(vf_set1(0.0f), x))));
-}
-
-static void silu_mul(const float *gate, const float *up, int64_t n, float *y)
-{
-    for (int64_t i = 0; i < n; i += LANES)
-        put(y + i, vf_mul(silu_of(get(gate + i, n - i)), get(up + i, n - i)), n - i);
-}
-
 static void silu(float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i += LANES)

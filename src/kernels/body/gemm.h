@@ -333,8 +333,11 @@ static const tile_function (*tiles_of(pl_type type, bool unpacked))[COLUMNS]
 /* What one call of gemm works on now. */
 typedef struct job {
     const pl_gemm *g;
-    int panel, panels;    /* first and number: 1, 2 or 4 */
-    int column, columns;  /* likewise */
+    bool int8;
+    int panel, panels;    /* first and number of a tile: 1, 2 or 4 */
+    int last, next;       /* panel behind those of the call; pl_gemm's next */
+    int most;             /* panels of a tile */
+    int column, columns;  /* first and number */
     int step;             /* columns of a tile */
     float *acc, *weights; /* parts of the scratch */
 } job;
@@ -353,15 +356,18 @@ static void prefetch_part(const job *j, ahead a, int column, int count)
             __builtin_prefetch((const void *)((uintptr_t)a.w + (size_t)p * a.stride + i * 64), 0, 2);
 }
 
-/* The chunk of `bytes` a panel behind `w`, of these panels or of those behind them. */
+/* The chunk of `bytes` a panel behind `w`, of these panels or of those that come next. */
 static ahead next_chunk(const job *j, const uint8_t *w, size_t bytes)
 {
     const pl_matrix *m = j->g->w;
     const uint8_t *panel = m->data + (size_t)j->panel * m->panel_bytes;
     size_t at = (size_t)(w - panel) + bytes;
     bool same = at + bytes <= m->panel_bytes;
-    ahead next = {.w = same ? panel + at : panel + (size_t)j->panels * m->panel_bytes, .stride = m->panel_bytes, .bytes = bytes};
-    if (!same && j->panel + j->panels >= pl_panels(m))
+    int behind = j->panel + j->panels;
+    if (behind == j->last)
+        behind += j->next;
+    ahead next = {.w = same ? panel + at : m->data + (size_t)behind * m->panel_bytes, .stride = m->panel_bytes, .bytes = bytes};
+    if (!same && behind + j->panels > pl_panels(m))
         next.bytes = 0;
     return next;
 }
@@ -433,41 +439,4 @@ static void multiply(const job *j)
             next = next_chunk(j, panel + (size_t)k0 * in_place_bytes, (size_t)n * in_place_bytes);
         sweep_taps(j, t, k0, n, in_place ? in_place_bytes : PL_PANEL * sizeof(float), row, next);
     }
-}
-
-/* ------------------------------------------------------------------ results */
-
-static void finish_rows(const pl_gemm *g, float *y, const float *bias, const float *sum, int rows)
-{
-    for (int r = 0; r < rows; r++) {
-        float value = bias ? sum[r] + bias[r] : sum[r];
-        y[r] = g->accumulate ? y[r] + value : value;
-    }
-}
-
-static void finish_panel(const pl_gemm *g, float *y, const float *bias, const float *sum)
-{
-    for (int r = 0; r < PL_PANEL; r += LANES) {
-        vf value = vf_load(sum + r);
-        if (bias)
-            value = vf_add(value, vf_load(bias + r));
-        if (g->accumulate)
-            value = vf_add(vf_load(y + r), value);
-        vf_store(y + r, value);
-    }
-}
-
-static void finish(const job *j)
-{
-    const pl_gemm *g = j->g;
-    for (int c = 0; c < j->columns; c++)
-        for (int p = 0; p < j->panels; p++) {
-            int row = (j->panel + p) * PL_PANEL, rows = g->w->rows - row;
-            float *y = g->y + (j->column + c) * g->y_stride + row;
-            const float *bias = g->bias ? g->bias + row : NULL, *sum = j->acc + c * ACC_STRIDE + p * PL_PANEL;
-            if (rows >= PL_PANEL)
-                finish_panel(g, y, bias, sum);
-            else
-                finish_rows(g, y, bias, sum, rows);
-        }
 }

@@ -17,49 +17,47 @@ typedef struct int8_tile {
 
 typedef void (*int8_function)(const int8_tile *t);
 
-/* Integer sums of one block; `at` is the block of column 0. They start with what takes the weights' offset of 128 off again. */
-INLINE void int8_block(const int8_tile *t, const uint8_t *w, int64_t at, q_acc sums[][COLUMNS], const int P, const int C)
-{
-    UNROLL(6)
-    for (int c = 0; c < C; c++)
-        UNROLL(4)
-    for (int p = 0; p < P; p++)
-        sums[p][c] = q_start(t->x_sum[at + c * t->column_blocks]);
-    UNROLL(8)
-    for (int four = 0; four < BLOCK / 4; four++)
-        UNROLL(6)
-    for (int c = 0; c < C; c++) {
-        q_in x = q_input(t->q + (at + c * t->column_blocks) * BLOCK + four * 4);
-        UNROLL(4)
-        for (int p = 0; p < P; p++)
-            sums[p][c] = q_dot(sums[p][c], w + (size_t)p * t->w_stride + four * 64, x);
-    }
-}
-
-/* acc += (scale of the row * scale of the input) * sum */
-INLINE void int8_add_block(const int8_tile *t, size_t block, int64_t at, q_acc sums[][COLUMNS], const int P, const int C)
-{
-    UNROLL(4)
-    for (int p = 0; p < P; p++)
-        UNROLL(4)
-    for (int v = 0; v < PV; v++) {
-        vf scale = vf_load_f16(t->scales + (size_t)p * t->w_stride + block * PL_PANEL * 2 + (size_t)(v * LANES * 2));
-        UNROLL(6)
-        for (int c = 0; c < C; c++) {
-            float *acc = t->acc + c * ACC_STRIDE + p * PL_PANEL + v * LANES;
-            vf both = vf_mul(scale, vf_set1(t->x_scale[at + c * t->column_blocks]));
-            vf_store(acc, vf_fma(both, q_rows(sums[p][c], v), vf_load(acc)));
-        }
-    }
-}
+/* Element 0 of columns 0 and 3 of an array with a run of `stride` elements a column: the others are one or two runs behind, so that six columns take
+ * three registers for addresses. */
+#define COLUMN(array, c) ((c) < 3 ? (array)[0] + (c) * (array##_stride) : (array)[1] + ((c)-3) * (array##_stride))
 
 SPECIAL void int8_walk(const int8_tile *t, const int P, const int C)
 {
-    const uint8_t *w = t->w;
-    for (int b = 0; b < t->blocks; b++, w += BLOCK_QUANTS) {
+    const int64_t q_stride = t->column_blocks * BLOCK, sum_stride = t->column_blocks, scale_stride = t->column_blocks;
+    const int8_t *q[2] = {t->q, t->q + 3 * q_stride};
+    const int32_t *sum[2] = {t->x_sum, t->x_sum + 3 * sum_stride};
+    const float *scale[2] = {t->x_scale, t->x_scale + 3 * scale_stride};
+    const uint8_t *w = t->w, *scales = t->scales;
+    for (int b = 0; b < t->blocks; b++) {
         q_acc sums[PL_TILE_PANELS][COLUMNS];
-        int8_block(t, w, b, sums, P, C);
-        int8_add_block(t, (size_t)b, b, sums, P, C);
+        UNROLL(6)
+        for (int c = 0; c < C; c++)
+            UNROLL(4)
+        for (int p = 0; p < P; p++)
+            sums[p][c] = q_start(*COLUMN(sum, c));
+        UNROLL(8)
+        for (int four = 0; four < BLOCK / 4; four++)
+            UNROLL(6)
+        for (int c = 0; c < C; c++) {
+            q_in x = q_input(COLUMN(q, c) + four * 4);
+            UNROLL(4)
+            for (int p = 0; p < P; p++)
+                sums[p][c] = q_dot(sums[p][c], w + (size_t)p * t->w_stride + four * 64, x);
+        }
+        UNROLL(4)
+        for (int p = 0; p < P; p++)
+            UNROLL(4)
+        for (int v = 0; v < PV; v++) {
+            vf row = vf_load_f16(scales + (size_t)p * t->w_stride + (size_t)(v * LANES * 2));
+            UNROLL(6)
+            for (int c = 0; c < C; c++) {
+                float *acc = t->acc + c * ACC_STRIDE + p * PL_PANEL + v * LANES;
+                vf_store(acc, vf_fma(vf_mul(row, vf_set1(*COLUMN(scale, c))), q_rows(sums[p][c], v), vf_load(acc)));
+            }
+        }
+        w += BLOCK_QUANTS, scales += PL_Q_SCALES;
+        q[0] += BLOCK, q[1] += BLOCK;
+        sum[0]++, sum[1]++, scale[0]++, scale[1]++;
     }
 }
 
@@ -244,39 +242,4 @@ static void multiply_int8(const job *j)
         }
     if (is_wide(j))
         wide_end();
-}
-
-/* ------------------------------------------------------------------ the operation */
-
-/* Panels of a tile for that many columns: as many as the registers hold, for latency when columns are few. */
-static int tile_panels(int columns, int most)
-{
-    int panels = most;
-    while (panels > 1 && panels * PV * columns > ACC_MAX)
-        panels /= 2;
-    return panels;
-}
-
-static void gemm(const pl_gemm *g, int first, int last, int c0, int c1, void *scratch)
-{
-    bool int8 = g->q8 != NULL && pl_type_takes_int8(g->w->type), few = pl_type_takes_int8(g->w->type) && g->w->type != PL_Q8_0;
-    int widest = !int8 ? COLUMNS : few ? S_COLUMNS : Q_COLUMNS, step_columns = c1 - c0 < widest ? c1 - c0 : widest;
-    int most = tile_panels(step_columns, few && c1 - c0 <= COLUMNS ? few_tile_panels : PL_TILE_PANELS);
-    if (int8)
-        most = few ? (step_columns == 1 ? S_ALONE : S_PANELS) : step_columns == 1 ? Q_ALONE : Q_PANELS;
-    job j = {.g = g, .step = step_columns, .acc = scratch, .weights = (float *)scratch + PL_TILE_COLUMNS * ACC_STRIDE};
-    for (j.panel = first; j.panel < last; j.panel += j.panels) {
-        j.panels = most;
-        while (j.panels > last - j.panel)
-            j.panels /= 2;
-        for (j.column = c0; j.column < c1; j.column += j.columns) {
-            j.columns = c1 - j.column < PL_TILE_COLUMNS ? c1 - j.column : PL_TILE_COLUMNS;
-            memset(j.acc, 0, sizeof(float) * (size_t)j.columns * ACC_STRIDE);
-            if (int8)
-                multiply_int8(&j);
-            else
-                multiply(&j);
-            finish(&j);
-        }
-    }
 }

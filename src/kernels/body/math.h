@@ -85,3 +85,8 @@ INLINE vf vf_sine_squared(vf a)
     vf s = vf_fma(vf_mul(p, u), r, r);
     return vf_mul(s, s);
 }
+
+INLINE vf silu_of(vf x)
+{
+    return vf_div(x, vf_add(vf_set1(1.0f), vf_exp(vf_sub(vf_set1(0.0f), x))));
+}

@@ -14,10 +14,11 @@ enum {
 };
 
 #include "kernels/body/math.h"
+#include "kernels/body/quantise.h"
 #include "kernels/body/few_bits.h"
 #include "kernels/body/gemm.h"
 #include "kernels/body/gemm_int8.h"
-#include "kernels/body/quantise.h"
+#include "kernels/body/gemm_finish.h"
 #include "kernels/body/attend.h"
 #include "kernels/body/elementwise.h"
 
@@ -30,7 +31,6 @@ const pl_kernels LEVEL_TABLE = {
     .layer_norm = layer_norm,
     .rope = rope,
     .attend = attend,
-    .silu_mul = silu_mul,
     .silu = silu,
     .gelu = gelu,
     .elu = elu,

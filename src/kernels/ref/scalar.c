@@ -88,36 +88,6 @@ static void column_blocks(const pl_gemm *g, const uint8_t *panel, int rows, int 
         }
 }
 
-static void finish(const pl_gemm *g, int first_row, int rows, int c, const float *sum)
-{
-    float *y = g->y + c * g->y_stride + first_row;
-    for (int r = 0; r < rows; r++) {
-        float value = g->bias ? sum[r] + g->bias[first_row + r] : sum[r];
-        y[r] = g->accumulate ? y[r] + value : value;
-    }
-}
-
-static void gemm(const pl_gemm *g, int first, int last, int c0, int c1, void *scratch)
-{
-    (void)scratch;
-    for (int p = first; p < last; p++) {
-        const uint8_t *panel = panel_of(g->w, p);
-        int first_row = p * PL_PANEL, rows = g->w->rows - first_row < PL_PANEL ? g->w->rows - first_row : PL_PANEL;
-        for (int c = c0; c < c1; c++) {
-            float sum[PL_PANEL] = {0};
-            if (!pl_type_is_packed(g->w->type))
-                column_blocks(g, panel, rows, c, sum);
-            else if (!pl_type_takes_int8(g->w->type))
-                column_packed(g, panel, c, sum);
-            else if (g->q8)
-                column_int8(g, panel, c, sum);
-            else
-                column_quantised(g, panel, c, sum);
-            finish(g, first_row, rows, c, sum);
-        }
-    }
-}
-
 /* ------------------------------------------------------------------ activations to 8 bits */
 
 static int32_t largest_magnitude(const float *x)
@@ -155,6 +125,65 @@ static void quantize_rows(const float *x, int64_t stride, int width, int first, 
     for (int r = first; r < last; r++)
         for (int b = 0; b < blocks; b++)
             quantize_block(x + r * stride + b * BLOCK, out, (int64_t)r * blocks + b);
+}
+
+/* ------------------------------------------------------------------ the product */
+
+/* The product of a panel's rows and one column, bias included. */
+static void column_values(const pl_gemm *g, int p, int rows, int c, float *sum)
+{
+    const uint8_t *panel = panel_of(g->w, p);
+    memset(sum, 0, PL_PANEL * sizeof *sum);
+    if (!pl_type_is_packed(g->w->type))
+        column_blocks(g, panel, rows, c, sum);
+    else if (!pl_type_takes_int8(g->w->type))
+        column_packed(g, panel, c, sum);
+    else if (g->q8)
+        column_int8(g, panel, c, sum);
+    else
+        column_quantised(g, panel, c, sum);
+    for (int r = 0; r < rows && g->bias; r++)
+        sum[r] += g->bias[p * PL_PANEL + r];
+}
+
+static float silu_value(float x)
+{
+    return x / (1.0f + expf(-x));
+}
+
+static void gated_values(const pl_gemm *g, int p, int rows, int c, float *sum)
+{
+    float gate[PL_PANEL];
+    column_values(g, p, rows, c, sum);
+    if (!g->gate)
+        return;
+    column_values(g->gate, p, rows, c, gate);
+    for (int r = 0; r < rows; r++)
+        sum[r] *= silu_value(gate[r]);
+}
+
+static void put_floats(const pl_gemm *g, int p, int rows, int c, const float *values)
+{
+    float *y = g->y + c * g->y_stride + p * PL_PANEL;
+    for (int r = 0; r < rows; r++)
+        y[r] = g->accumulate ? y[r] + values[r] : values[r];
+}
+
+/* 8-bit results wait for the second panel of a pair. */
+static void gemm(const pl_gemm *g, int first, int last, int c0, int c1, void *scratch)
+{
+    (void)scratch;
+    float pair[BLOCK];
+    for (int c = c0; c < c1; c++)
+        for (int p = first; p < last; p++) {
+            float *values = pair + p % 2 * PL_PANEL;
+            int rows = g->w->rows - p * PL_PANEL < PL_PANEL ? g->w->rows - p * PL_PANEL : PL_PANEL;
+            gated_values(g, p, rows, c, values);
+            if (!g->y_q8)
+                put_floats(g, p, rows, c, values);
+            else if (p % 2 == 1)
+                quantize_block(pair, g->y_q8, (int64_t)c * (g->w->rows / BLOCK) + p / 2);
+        }
 }
 
 /* ------------------------------------------------------------------ attention */
@@ -254,16 +283,10 @@ static void rope(float *x, const float *cosine, const float *sine, int width)
     }
 }
 
-static void silu_mul(const float *gate, const float *up, int64_t n, float *y)
-{
-    for (int64_t i = 0; i < n; i++)
-        y[i] = gate[i] / (1.0f + expf(-gate[i])) * up[i];
-}
-
 static void silu(float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++)
-        x[i] = x[i] / (1.0f + expf(-x[i]));
+        x[i] = silu_value(x[i]);
 }
 
 static void gelu(float *x, int64_t n)
@@ -357,7 +380,6 @@ const pl_kernels pl_kernels_scalar = {
     .layer_norm = layer_norm,
     .rope = rope,
     .attend = attend,
-    .silu_mul = silu_mul,
     .silu = silu,
     .gelu = gelu,
     .elu = elu,

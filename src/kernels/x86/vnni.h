@@ -13,7 +13,7 @@ typedef __m512i q_in;  /* four activations, the same for every row */
 
 INLINE q_acc q_start(int32_t sum)
 {
-    return _mm512_set1_epi32(-sum);
+    return _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_set1_epi32(sum));
 }
 INLINE q_in q_input(const int8_t *x)
 {

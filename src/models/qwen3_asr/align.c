@@ -198,7 +198,7 @@ static parley_status classify(forward *f, const float *hidden, parley_error *err
     float *scores = pl_step_floats(compute, (int64_t)slots * classes);
     if (!scores)
         return pl_fail_memory(error, "the scores of an alignment");
-    pl_linear_job head = {&n->head, scores, classes};
+    pl_linear_job head = {.layer = &n->head, .y = scores, .y_stride = classes};
     PL_TRY(pl_linear_run(compute, &head, 1, hidden, n->text.shape.width, slots, error));
     pl_tap_floats(&f->tap, "logits", scores, slots, classes);
     for (int i = 0; i < slots; i++) {

@@ -195,7 +195,7 @@ static parley_status run_tapped(batch *b, pl_forward *f, int all, float *scores,
     f->tap_context = b;
     PL_TRY(pl_decoder_forward(b->compute, &n->text, f, NULL, NULL, error));
     pl_tap_floats(&b->tap, "text_final", every, all, width);
-    pl_linear_job head = {&n->head, scores, n->head.w.rows};
+    pl_linear_job head = {.layer = &n->head, .y = scores, .y_stride = n->head.w.rows};
     return pl_linear_run(b->compute, &head, 1, every + (int64_t)(all - 1) * width, width, 1, error);
 }
 

@@ -180,7 +180,7 @@ static parley_status run_talker(batch *b, int wanted, float *hidden, float *scor
     PL_TRY(pl_decoder_forward(b->compute, &n->talker, &f, NULL, NULL, error));
     pl_tap_floats(&b->tap, "prefill_norm", every, all, width);
     memcpy(hidden, every + (int64_t)(all - 1) * width, (size_t)width * sizeof *hidden);
-    pl_linear_job head = {&n->codec_head, scores, n->codec_head.w.rows};
+    pl_linear_job head = {.layer = &n->codec_head, .y = scores, .y_stride = n->codec_head.w.rows};
     return pl_linear_run(b->compute, &head, 1, hidden, width, 1, error);
 }
 
@@ -285,7 +285,7 @@ static parley_status project_inputs(batch *b, predicting *p, int rows, parley_er
         memcpy(p->x, p->wide, (size_t)rows * (size_t)width * sizeof *p->x);
         return PARLEY_OK;
     }
-    pl_linear_job job = {&n->projection, p->x, width};
+    pl_linear_job job = {.layer = &n->projection, .y = p->x, .y_stride = width};
     return pl_linear_run(b->compute, &job, 1, p->wide, wide, rows, error);
 }
 
@@ -329,7 +329,7 @@ static parley_status predict(batch *b, predicting *p, int each, parley_error *er
         f.tap_context = b;
     }
     PL_TRY(pl_decoder_forward(b->compute, &n->predictor, &f, NULL, NULL, error));
-    pl_linear_job job = {head, p->scores, head->w.rows};
+    pl_linear_job job = {.layer = head, .y = p->scores, .y_stride = head->w.rows};
     PL_TRY(pl_linear_run(b->compute, &job, 1, p->hidden + (int64_t)(rows - 1) * width, width, 1, error));
     collect(b, p, rows);
     return PARLEY_OK;

@@ -272,10 +272,10 @@ static parley_status project_some(pl_compute *compute, const tts_network *networ
     if (!x || !h)
         return pl_fail_memory(error, "text embeddings");
     embed_text(compute, network, width, ids, count, x);
-    pl_linear_job fc1 = {&network->fc1, h, width};
+    pl_linear_job fc1 = {.layer = &network->fc1, .y = h, .y_stride = width};
     PL_TRY(pl_linear_run(compute, &fc1, 1, x, width, count, error));
     compute->k->silu(h, (int64_t)count * width);
-    pl_linear_job fc2 = {&network->fc2, out, config->talker.width};
+    pl_linear_job fc2 = {.layer = &network->fc2, .y = out, .y_stride = config->talker.width};
     return pl_linear_run(compute, &fc2, 1, h, width, count, error);
 }
 
