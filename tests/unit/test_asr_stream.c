@@ -225,6 +225,79 @@ static void sizes_of_pushes(void **state)
     parley_model_close(model);
 }
 
+/* What the engine does with a session between two steps. */
+static void prepare(parley_asr *session, follower *f)
+{
+    parley_asr_update u;
+    while (session->ops->wants_preparing(session)) {
+        session->ops->prepare(session);
+        if (!session->ops->take_update(session, &u))
+            continue;
+        check_update(f, &u);
+        note(f, &u);
+    }
+}
+
+/* Streams and a whole sound are answered in steps that they share: each is heard as it is alone, and every step takes each further that was asked. */
+static void steps_are_shared(void **state)
+{
+    (void)state;
+    enum { STREAMS = 3, SESSIONS };
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    sound s = twelve();
+    parley_asr *sessions[SESSIONS];
+    follower alone[STREAMS], together[SESSIONS] = {{0}};
+    parley_asr_options whole = plain(model);
+    for (int i = 0; i < STREAMS; i++) {
+        parley_asr_options o = streaming(model);
+        o.stream_chunk_seconds = 1 + i;
+        o.stream_segment_seconds = 6;
+        o.context = i == 1 ? "laugh ha ha oh hello world" : "";
+        alone[i] = run_stream(model, &o, &s, 0);
+        sessions[i] = open_session(model, &o);
+    }
+    sessions[STREAMS] = open_session(model, &whole);
+    for (int i = 0; i < SESSIONS; i++) {
+        push(sessions[i], s.samples, s.count);
+        end_sound(sessions[i]);
+    }
+    int shared = 0;
+    for (size_t n = 1; n;) {
+        parley_asr *asked[SESSIONS];
+        parley_error errors[SESSIONS] = {{0}};
+        size_t running;
+        n = 0;
+        for (int i = 0; i < SESSIONS; i++) {
+            prepare(sessions[i], &together[i]);
+            if (sessions[i]->ops->can_step(sessions[i]))
+                asked[n++] = sessions[i];
+        }
+        shared += n == SESSIONS;
+        if (n)
+            assert_int_equal(sessions[0]->ops->step(asked, n, 16, &running, errors), PARLEY_OK);
+    }
+    assert_true(shared > 5);
+    for (int i = 0; i < STREAMS; i++) {
+        assert_string_equal(together[i].log, alone[i].log);
+        free(together[i].log);
+        free(alone[i].log);
+    }
+    parley_asr *session = open_session(model, &whole);
+    parley_asr_result r, alone_whole;
+    push(session, s.samples, s.count);
+    end_sound(session);
+    run_session(session);
+    parley_asr_result_get(session, &alone_whole);
+    parley_asr_result_get(sessions[STREAMS], &r);
+    assert_int_equal(r.finish, alone_whole.finish);
+    assert_string_equal(r.text, alone_whole.text);
+    parley_asr_close(session);
+    for (int i = 0; i < SESSIONS; i++)
+        parley_asr_close(sessions[i]);
+    free(s.samples);
+    parley_model_close(model);
+}
+
 /* An hour: after the first minute no memory is taken that was not there, and no answer costs more than what a segment bounds. */
 static void an_hour(void **state)
 {
@@ -429,7 +502,7 @@ int main(void)
         cmocka_unit_test(short_clips),     cmocka_unit_test(echoes),        cmocka_unit_test(answers_are_those_of_the_sound_so_far),
         cmocka_unit_test(sizes_of_pushes), cmocka_unit_test(an_hour),       cmocka_unit_test(rests),
         cmocka_unit_test(cancelling),      cmocka_unit_test(tiny_sounds),   cmocka_unit_test(wrong_calls),
-        cmocka_unit_test(wrong_options),   cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(wrong_options),   cmocka_unit_test(out_of_memory), cmocka_unit_test(steps_are_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
