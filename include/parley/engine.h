@@ -108,15 +108,17 @@ PARLEY_API PARLEY_MUST_USE parley_status parley_engine_align(parley_engine *engi
 /* What of a voice is wanted. */
 typedef struct parley_encode_options {
     size_t size;
-    bool vector; /* parley_voice_vector(); default: whether the model has a speaker encoder */
-    bool codes;  /* parley_codec_encode(); default: whether it has the codec's encoder */
+    bool vector;            /* parley_voice_vector(); default: whether the model has a speaker encoder */
+    bool codes;             /* parley_codec_encode(); default: whether it has the codec's encoder */
+    double silence_seconds; /* behind the recording in its codes, so that a reference does not run into the speech; 0 (default) to 10 */
 } parley_encode_options;
 
 /* Defaults of this engine's model. */
 PARLEY_API void parley_encode_options_init(const parley_engine *engine, parley_encode_options *options);
 
 /* Makes a voice of a recording (mono at parley_info.sample_rate): both functions of voice.h as one request, queued at once; the samples are copied.
- * Errors: ARGUMENT (nothing wanted, no samples), FAMILY, STATE (draining), BUSY (queue full), MEMORY; others in the last event. */
+ * Errors: ARGUMENT (nothing wanted, no samples, silence out of range), FAMILY, STATE (draining), BUSY (queue full), MEMORY; others in the last event.
+ */
 PARLEY_API PARLEY_MUST_USE parley_status parley_engine_encode_voice(parley_engine *engine, const float *pcm, size_t samples,
                                                                     const parley_encode_options *options,
                                                                     const parley_request_options *request_options, parley_request **request,

@@ -63,8 +63,8 @@ typedef struct pl_hear {
 /* Alignment and voices: one piece of work. */
 typedef struct pl_work {
     parley_status (*run)(parley_request *r, parley_error *error);
-    float *pcm;
-    size_t samples;
+    float *pcm; /* [samples + silence] */
+    size_t samples, silence;
     pl_arena arena; /* copies of what is aligned */
     pl_bytes text;
     parley_align_options align;

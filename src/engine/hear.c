@@ -158,7 +158,10 @@ static parley_status tell_segments(parley_request *r, const parley_asr_result *r
                                     .stable = strlen(s->text),
                                     .language = s->language,
                                     .finish = s->finish,
-                                    .no_speech = s->no_speech};
+                                    .no_speech = s->no_speech,
+                                    .looped = s->looped,
+                                    .echoed = s->echoed,
+                                    .spaced = s->spaced};
         PL_TRY(pl_request_add_update(r, &update, error));
     }
     return PARLEY_OK;

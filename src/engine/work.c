@@ -43,11 +43,15 @@ static uint64_t cache_of(const parley_engine *e, const pl_work *w)
 static parley_status copy_input(parley_request *r, const pl_work_input *in, parley_error *error)
 {
     pl_work *w = &r->work;
-    w->pcm = pl_alloc(&r->engine->allocator, in->samples, sizeof *w->pcm);
+    const parley_model *m = r->engine->model;
+    if (in->encode)
+        w->silence = (size_t)(in->encode->silence_seconds * m->family->info(m->state)->sample_rate + 0.5);
+    w->samples = in->samples;
+    w->pcm = pl_alloc(&r->engine->allocator, w->samples + w->silence, sizeof *w->pcm);
     if (!w->pcm)
         return pl_fail_memory(error, "a sound");
-    w->samples = in->samples;
-    memcpy(w->pcm, in->pcm, in->samples * sizeof *w->pcm);
+    memcpy(w->pcm, in->pcm, w->samples * sizeof *w->pcm);
+    memset(w->pcm + w->samples, 0, w->silence * sizeof *w->pcm);
     if (in->align) {
         PL_TRY(copy_align(w, in, error));
         w->kv_bytes = cache_of(r->engine, w);
@@ -102,7 +106,7 @@ static parley_status encode(parley_request *r, parley_error *error)
         PL_TRY(m->family->tts->voice_vector(m->state, w->pcm, w->samples, &options, w->vector, error));
     }
     if (w->encode.codes)
-        return m->family->tts->codec_encode(m->state, w->pcm, w->samples, &options, &w->codes, &w->frames, error);
+        return m->family->tts->codec_encode(m->state, w->pcm, w->samples + w->silence, &options, &w->codes, &w->frames, error);
     return PARLEY_OK;
 }
 
@@ -168,7 +172,7 @@ static void cancel(parley_request *r)
 static void keep(parley_request *r)
 {
     pl_work *w = &r->work;
-    pl_release(&r->engine->allocator, w->pcm, w->samples, sizeof *w->pcm);
+    pl_release(&r->engine->allocator, w->pcm, w->samples + w->silence, sizeof *w->pcm);
     w->pcm = NULL;
     pl_arena_free(&w->arena);
 }

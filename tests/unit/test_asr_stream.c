@@ -1,6 +1,7 @@
 /* Streams of recognition: against the whole sound, against other sizes of pushes, over an hour, and what they refuse. */
 #include "limit_allocator.h"
 
+#include "engine/model.h"
 #include "models/qwen3_asr/stream.h"
 
 #include <math.h>
@@ -221,6 +222,61 @@ static void sizes_of_pushes(void **state)
         }
         free(whole.log);
     }
+    free(s.samples);
+    parley_model_close(model);
+}
+
+static void add_text(char *text, size_t size, bool spaced, const char *more)
+{
+    size_t length = strlen(text);
+    snprintf(text + length, size - length, "%s%s", spaced ? " " : "", more);
+}
+
+/* Texts that are put together as `spaced` says are joined by the library's rule. */
+static void spaces(void **state)
+{
+    (void)state;
+    enum { SIZE = 4096, MOST = 40 };
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    sound s = twelve();
+    parley_asr_options o = streaming(model), whole = plain(model);
+    o.stream_chunk_seconds = 0.5;
+    o.stream_segment_seconds = 1;
+    whole.segment_seconds = 1;
+    char text[SIZE] = "";
+    pl_span texts[MOST], joined;
+    size_t n = 0, spaced = 0, first = 0;
+    pl_arena arena;
+    parley_allocator allocator = ((const parley_model *)model)->env.allocator;
+    pl_arena_init(&arena, &allocator, SIZE);
+    parley_asr *session = open_session(model, &o);
+    parley_asr_update u;
+    push(session, s.samples, s.count);
+    end_sound(session);
+    while (poll(session, &u)) {
+        if (!u.final || !u.length)
+            continue;
+        assert_true(n < MOST);
+        add_text(text, SIZE, u.spaced, u.text);
+        texts[n++] = (pl_span){pl_arena_text(&arena, u.text, u.length), u.length};
+        spaced += u.spaced;
+    }
+    parley_asr_close(session);
+    assert_int_equal(pl_texts_join(&arena, texts, n, PL_JOIN_SPACE, &joined, NULL), PARLEY_OK);
+    assert_int_equal(strlen(text), joined.length);
+    assert_memory_equal(text, joined.text, joined.length);
+    assert_true(spaced > 0 && spaced < n - 1);
+    parley_asr_result r;
+    session = open_session(model, &whole);
+    push(session, s.samples, s.count);
+    end_sound(session);
+    run_session(session);
+    parley_asr_result_get(session, &r);
+    for (text[0] = '\0'; first < r.n_segments; first++)
+        add_text(text, SIZE, r.segments[first].spaced, r.segments[first].text);
+    assert_string_equal(text, r.text);
+    parley_asr_close(session);
+    pl_arena_free(&arena);
     free(s.samples);
     parley_model_close(model);
 }
@@ -503,6 +559,7 @@ int main(void)
         cmocka_unit_test(sizes_of_pushes), cmocka_unit_test(an_hour),       cmocka_unit_test(rests),
         cmocka_unit_test(cancelling),      cmocka_unit_test(tiny_sounds),   cmocka_unit_test(wrong_calls),
         cmocka_unit_test(wrong_options),   cmocka_unit_test(out_of_memory), cmocka_unit_test(steps_are_shared),
+        cmocka_unit_test(spaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -456,6 +456,35 @@ static void test_room_of_alignments(void **state)
     parley_model_close(model);
 }
 
+/* Silence goes into the codes, the vector is that of the recording. */
+static void check_voice_with_silence(parley_engine *engine, const parley_model *model, sound s, const float *vector)
+{
+    const parley_info *info = parley_model_info(model);
+    size_t count = s.count + (size_t)info->sample_rate / 2, frames;
+    float *longer = calloc(count, sizeof *longer);
+    memcpy(longer, s.samples, s.count * sizeof *longer);
+    parley_encode_options o;
+    parley_request *request = NULL;
+    parley_error error = {0};
+    parley_event event;
+    parley_voice voice;
+    int32_t *codes;
+    check_ok(parley_codec_encode(model, longer, count, NULL, &codes, &frames, &error), &error);
+    parley_encode_options_init(engine, &o);
+    o.silence_seconds = 11;
+    assert_int_equal(parley_engine_encode_voice(engine, s.samples, s.count, &o, NULL, &request, &error), PARLEY_ARGUMENT);
+    o.silence_seconds = 0.5;
+    check_ok(parley_engine_encode_voice(engine, s.samples, s.count, &o, NULL, &request, &error), &error);
+    assert_int_equal(parley_request_next(request, 60, &event), PARLEY_EVENT_END);
+    assert_true(event.status == PARLEY_OK && parley_request_voice(request, &voice));
+    assert_int_equal(voice.frames, frames);
+    assert_memory_equal(voice.codes, codes, frames * (size_t)voice.groups * sizeof *codes);
+    assert_memory_equal(voice.vector, vector, voice.vector_length * sizeof *vector);
+    parley_request_release(request);
+    parley_free_ids(model, codes, frames * (size_t)info->groups);
+    free(longer);
+}
+
 /* A voice is made while others speak: both are as they are alone. */
 static void test_voices(void **state)
 {
@@ -499,6 +528,7 @@ static void test_voices(void **state)
     assert_int_equal(samples, alone.samples);
     parley_request_release(speaking);
     parley_request_release(encoding);
+    check_voice_with_silence(engine, model, s, vector);
     check_ok(parley_engine_encode_voice(engine, s.samples, 100, NULL, NULL, &encoding, &error), &error);
     assert_int_equal(parley_request_next(encoding, 60, &event), PARLEY_EVENT_END);
     assert_int_equal(event.status, PARLEY_ARGUMENT); /* too short */

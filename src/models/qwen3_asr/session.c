@@ -384,9 +384,13 @@ static void result(parley_asr *session, parley_asr_result *r)
 {
     asr_session *s = (asr_session *)session;
     int count = 0;
-    while (count < s->n_segments && s->segments[count].stage == ASR_DONE) {
-        s->results[count] = s->segments[count].result;
-        count++;
+    bool spaced = false; /* as the texts so far end */
+    for (; count < s->n_segments && s->segments[count].stage == ASR_DONE; count++) {
+        parley_asr_segment *to = &s->results[count];
+        *to = s->segments[count].result;
+        pl_span text = {to->text, strlen(to->text)};
+        to->spaced = spaced && pl_text_spaced_before(text);
+        spaced = text.length ? pl_text_spaced_behind(text) : spaced;
     }
     if (count > s->joined)
         join(s, count);

@@ -115,7 +115,8 @@ static void tell(asr_session *s, int64_t samples, bool final)
                                     .finish = final ? t->finish : PARLEY_FINISH_NONE,
                                     .no_speech = t->text.no_speech,
                                     .looped = t->looped,
-                                    .echoed = t->echoed};
+                                    .echoed = t->echoed,
+                                    .spaced = t->spaced && pl_text_spaced_before(t->text.text)};
 }
 
 /* Ends the segment with its first `samples`; the rest begins the next one. */
@@ -123,6 +124,7 @@ static void end_segment(asr_session *s, int64_t samples)
 {
     asr_stream *t = s->stream;
     tell(s, samples, true);
+    t->spaced = t->text.text.length ? pl_text_spaced_behind(t->text.text) : t->spaced;
     if (t->finish > t->worst)
         t->worst = t->finish;
     t->base += samples;

@@ -59,6 +59,7 @@ struct asr_stream {
     float most;                  /* largest log-mel value of these */
     size_t step;                 /* answers of the segment */
     bool open;                   /* something in the segment could be speech */
+    bool spaced;                 /* as the text of the segments before ends */
     bool looped;                 /* the guard ended the last answer */
     bool spoken, echoed;         /* a text that is a piece of the context was heard without it, too; was not */
     asr_stream_text text;
