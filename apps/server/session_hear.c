@@ -124,7 +124,7 @@ static void take_update(srv_hearing *h, const parley_asr_update *update, cli_buf
     size_t stands = update->final ? update->length : update->stable;
     if (stands > h->sent) {
         size_t before = delta->size;
-        if (h->sent == 0 && srv_needs_space(&h->text, update->text))
+        if (h->sent == 0 && update->spaced)
             cli_append(delta, " ", 1);
         cli_append(delta, update->text + h->sent, stands - h->sent);
         if (!delta->failed)

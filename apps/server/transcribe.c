@@ -21,7 +21,7 @@ typedef struct hearing {
     bool stream, words, segments;
     parley_asr_result result;
     parley_request **align; /* [result.n_segments]; NULL: none */
-    cli_buffer sent, first; /* the text of the events so far; events made before the answer began */
+    cli_buffer first;       /* events made before the answer began */
     bool ended;
 } hearing;
 
@@ -34,7 +34,6 @@ static void release(void *context)
     free(h->align);
     parley_request_release(h->request);
     parley_audio_free(&h->audio);
-    cli_buffer_free(&h->sent);
     cli_buffer_free(&h->first);
     free(h);
 }
@@ -293,17 +292,16 @@ static void done_event(const hearing *h, cli_buffer *out)
     cli_buffer_free(&usage);
 }
 
-static void add_segment(hearing *h, const parley_asr_update *update, cli_buffer *out)
+static void add_segment(const parley_asr_update *update, cli_buffer *out)
 {
     cli_buffer delta = {0};
     if (!update->length)
         return;
-    if (srv_needs_space(&h->sent, update->text))
+    if (update->spaced)
         cli_append(&delta, " ", 1);
     cli_append(&delta, update->text, update->length);
-    cli_append(&h->sent, delta.data, delta.size);
     delta_event(delta.data ? delta.data : "", out);
-    out->failed = out->failed || delta.failed || h->sent.failed;
+    out->failed = out->failed || delta.failed;
     cli_buffer_free(&delta);
 }
 
@@ -333,7 +331,7 @@ static parley_status make(void *context, cli_buffer *out, parley_error *error)
         if (h->ended)
             end_events(h, out);
         else if (kind == PARLEY_EVENT_UPDATE && event.update.final)
-            add_segment(h, &event.update, out);
+            add_segment(&event.update, out);
     }
     return PARLEY_OK;
 }

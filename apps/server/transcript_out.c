@@ -40,40 +40,6 @@ void srv_write_usage(cli_buffer *out, double seconds)
     cli_json_close(&json, '}');
 }
 
-/* Code point at the start of a text that is valid UTF-8. */
-static uint32_t code_point(const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-    if (c[0] < 0x80)
-        return c[0];
-    if (c[0] < 0xE0)
-        return (uint32_t)(c[0] & 0x1F) << 6 | (c[1] & 0x3F);
-    if (c[0] < 0xF0)
-        return (uint32_t)(c[0] & 0x0F) << 12 | (uint32_t)(c[1] & 0x3F) << 6 | (c[2] & 0x3F);
-    return (uint32_t)(c[0] & 0x07) << 18 | (uint32_t)(c[1] & 0x3F) << 12 | (uint32_t)(c[2] & 0x3F) << 6 | (c[3] & 0x3F);
-}
-
-/* Blanks and scripts that are written without spaces: no space stands beside them (parley_join). */
-static bool needs_no_space(uint32_t point)
-{
-    static const uint32_t ranges[][2] = {{0x09, 0x0D},       {0x1C, 0x20},      {0x85, 0x85},     {0xA0, 0xA0},     {0x2000, 0x200A},
-                                         {0x2028, 0x2029},   {0x0E00, 0x0EFF},  {0x1780, 0x17FF}, {0x19E0, 0x19FF}, {0x2E80, 0x312F},
-                                         {0x3190, 0x9FFF},   {0xF900, 0xFAFF},  {0xFE30, 0xFE4F}, {0xFF00, 0xFF9F}, {0xFFE0, 0xFFE6},
-                                         {0x1AFF0, 0x1B16F}, {0x20000, 0x3FFFF}};
-    bool found = false;
-    for (size_t i = 0; i < CLI_COUNT(ranges); i++)
-        found = found || (point >= ranges[i][0] && point <= ranges[i][1]);
-    return found;
-}
-
-bool srv_needs_space(const cli_buffer *before, const char *text)
-{
-    size_t last = before->size;
-    while (last > 0 && ((unsigned char)before->data[--last] & 0xC0) == 0x80)
-        continue;
-    return before->size && !needs_no_space(code_point(before->data + last)) && !needs_no_space(code_point(text));
-}
-
 /* Milliseconds, as people write them. */
 static double to_ms(double seconds)
 {

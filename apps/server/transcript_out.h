@@ -23,7 +23,4 @@ parley_status srv_write_heard(cli_buffer *out, srv_text_format format, const srv
 /* Member `usage`-like figures of a done event: {"type": "duration", "seconds": n}. */
 void srv_write_usage(cli_buffer *out, double seconds);
 
-/* Whether a space stands between the text so far and that of the next segment: the rule of PARLEY_JOIN_SPACE. */
-bool srv_needs_space(const cli_buffer *before, const char *text);
-
 #endif

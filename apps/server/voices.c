@@ -186,46 +186,32 @@ typedef struct adding {
     const char *name, *text; /* text NULL: no transcript, so no codes */
     const srv_model *model;
     parley_audio audio;
-    parley_request *vector, *codes;
+    parley_request *request;
 } adding;
 
-static parley_status encode(adding *a, size_t samples, bool vector, parley_request **request)
+/* The codes are those of the recording with silence behind it, so that the reference does not run into the speech. */
+static parley_status encode(adding *a)
 {
     parley_encode_options options;
     parley_request_options request_options;
     parley_encode_options_init(a->model->engine, &options);
-    options.vector = vector;
-    options.codes = !vector;
+    options.vector = true;
+    options.codes = a->text != NULL;
+    options.silence_seconds = silence_seconds;
     srv_request_options(a->call->server, &request_options);
-    CLI_TRY(parley_engine_encode_voice(a->model->engine, a->audio.samples, samples, &options, &request_options, request, &a->call->error));
-    return srv_wait_end(a->call->watched, *request, &a->call->error);
-}
-
-/* The codes are those of the recording with silence behind it, so that the reference does not run into the speech. */
-static parley_status encode_codes(adding *a)
-{
-    size_t samples = a->audio.count + (size_t)(silence_seconds * a->audio.rate + 0.5);
-    float *padded = calloc(samples, sizeof *padded);
-    if (!padded)
-        return cli_fail_memory(&a->call->error);
-    memcpy(padded, a->audio.samples, a->audio.count * sizeof *padded);
-    float *own = a->audio.samples;
-    a->audio.samples = padded;
-    parley_status status = encode(a, samples, false, &a->codes);
-    a->audio.samples = own;
-    free(padded);
-    return status;
+    CLI_TRY(parley_engine_encode_voice(a->model->engine, a->audio.samples, a->audio.count, &options, &request_options, &a->request, &a->call->error));
+    return srv_wait_end(a->call->watched, a->request, &a->call->error);
 }
 
 static parley_status store(adding *a)
 {
     parley_voice voice = {.name = a->name, .model = a->model->info->identity, .text = a->text ? a->text : "", .codec = ""}, made = {.name = NULL};
     cli_output output = CLI_OUTPUT_NONE;
-    if (parley_request_voice(a->vector, &made)) {
+    if (parley_request_voice(a->request, &made)) {
         voice.vector = made.vector;
         voice.vector_length = made.vector_length;
     }
-    if (a->codes && parley_request_voice(a->codes, &made)) {
+    if (made.codes) {
         voice.codes = made.codes;
         voice.frames = made.frames;
         voice.groups = made.groups;
@@ -304,9 +290,7 @@ static parley_status add(adding *a)
         return srv_fail(call, 400, "no_cloning", "model", "model \"%.60s\" has no speaker encoder; cloning needs a Base model", a->model->name);
     CLI_TRY(check_new(a));
     CLI_TRY(read_sound(a));
-    CLI_TRY(encode(a, a->audio.count, true, &a->vector));
-    if (a->text)
-        CLI_TRY(encode_codes(a));
+    CLI_TRY(encode(a));
     pthread_mutex_lock(&call->server->store);
     parley_status status = check_new(a);
     if (status == PARLEY_OK)
@@ -321,8 +305,7 @@ parley_status srv_add_voice(srv_call *call)
     cli_buffer text = {0};
     cli_json json = {.out = &text};
     parley_status status = add(&a);
-    parley_request_release(a.vector);
-    parley_request_release(a.codes);
+    parley_request_release(a.request);
     parley_audio_free(&a.audio);
     CLI_TRY(status);
     voice_json(&json, a.name, "stored", a.model->name);

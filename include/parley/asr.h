@@ -89,6 +89,7 @@ typedef struct parley_asr_segment {
     bool looped;              /* the answer had fallen into a loop. The segment was heard again in two halves, both marked; where one looped again,
                                  its text holds one copy */
     bool echoed;              /* the answer was a piece of the context. It was dropped if the model heard nothing without the context, else kept */
+    bool spaced;              /* a space belongs between the texts before and this one: the rule of PARLEY_JOIN_SPACE, whatever `join` is */
     const int32_t *token_ids; /* all that were chosen, header and end included */
     const float *logprobs;    /* one each */
     size_t n_tokens;
@@ -132,6 +133,7 @@ typedef struct parley_asr_update {
     bool no_speech;
     bool looped; /* the loop guard ended the answer; the text holds one copy */
     bool echoed; /* the answer was a piece of the context; see parley_asr_segment */
+    bool spaced; /* a space belongs between the texts of the segments before and this one */
 } parley_asr_update;
 
 /* Hears one more chunk of a stream. `*got` false: there is no whole chunk, more must be pushed, or the stream has ended. After parley_asr_finish()

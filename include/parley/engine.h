@@ -1,8 +1,8 @@
 /* parley/engine.h - many requests at once over one model: the library's part of a server.
  *
  * An engine has a thread that advances all active requests of its model together, a frame (synthesis) or a token (recognition) a turn, and a second
- * one for long pieces of work (encoding sound, preparing prompts), which runs in slices between turns. Requests join and leave at any turn, and each
- * gives exactly what a session with the same options gives alone.
+ * one for long pieces of work (encoding sound, preparing prompts), which runs in slices between turns. Requests join and leave at any turn, streams
+ * of recognition and whole sounds alike, and each gives exactly what a session with the same options gives alone.
  *
  *     request = parley_engine_speak / hear / align / encode_voice
  *     text or sound is pushed in pieces and finished
@@ -31,8 +31,8 @@ typedef struct parley_engine_options {
     size_t size;           /* sizeof(parley_engine_options) */
     int32_t max_active;    /* requests advanced together, 1 to 64; default 8 */
     int32_t max_queued;    /* requests that wait for their turn, 0 to 100,000; default 64. One more is refused: BUSY */
-    uint64_t max_kv_bytes; /* caches of all active requests together, as reserved beforehand; 0 (default): no limit. A request that needs more
-                              than this alone is refused: LIMIT */
+    uint64_t max_kv_bytes; /* caches of all active requests together, alignments included, as reserved beforehand; 0 (default): no limit. A request
+                              that needs more than this alone is refused: LIMIT */
     int32_t prompt_rows;   /* rows of new prompts computed in one turn beside running requests, 1 to 4,096; default 32. Without running requests
                               prompts are computed whole */
     double slice_seconds;  /* of long work between two turns while requests run, 0.001 to 1; default 0.02 */
@@ -100,7 +100,7 @@ PARLEY_API PARLEY_MUST_USE parley_status parley_request_push_sound(parley_reques
 PARLEY_API PARLEY_MUST_USE parley_status parley_request_finish_sound(parley_request *request, parley_error *error);
 
 /* parley_align() as a request; sound, text and options are copied and the request is queued at once. Errors: ARGUMENT, FAMILY (no aligner), STATE
- * (draining), BUSY (queue full), MEMORY; others in the last event. Taps are not allowed. */
+ * (draining), LIMIT (cache too large), BUSY (queue full), MEMORY; others in the last event. Taps are not allowed. */
 PARLEY_API PARLEY_MUST_USE parley_status parley_engine_align(parley_engine *engine, const float *pcm, size_t samples, const char *text, size_t length,
                                                              const parley_align_options *options, const parley_request_options *request_options,
                                                              parley_request **request, parley_error *error);
@@ -108,22 +108,25 @@ PARLEY_API PARLEY_MUST_USE parley_status parley_engine_align(parley_engine *engi
 /* What of a voice is wanted. */
 typedef struct parley_encode_options {
     size_t size;
-    bool vector; /* parley_voice_vector(); default: whether the model has a speaker encoder */
-    bool codes;  /* parley_codec_encode(); default: whether it has the codec's encoder */
+    bool vector;            /* parley_voice_vector(); default: whether the model has a speaker encoder */
+    bool codes;             /* parley_codec_encode(); default: whether it has the codec's encoder */
+    double silence_seconds; /* behind the recording in its codes, so that a reference does not run into the speech; 0 (default) to 10 */
 } parley_encode_options;
 
 /* Defaults of this engine's model. */
 PARLEY_API void parley_encode_options_init(const parley_engine *engine, parley_encode_options *options);
 
 /* Makes a voice of a recording (mono at parley_info.sample_rate): both functions of voice.h as one request, queued at once; the samples are copied.
- * Errors: ARGUMENT (nothing wanted, no samples), FAMILY, STATE (draining), BUSY (queue full), MEMORY; others in the last event. */
+ * Errors: ARGUMENT (nothing wanted, no samples, silence out of range), FAMILY, STATE (draining), BUSY (queue full), MEMORY; others in the last event.
+ */
 PARLEY_API PARLEY_MUST_USE parley_status parley_engine_encode_voice(parley_engine *engine, const float *pcm, size_t samples,
                                                                     const parley_encode_options *options,
                                                                     const parley_request_options *request_options, parley_request **request,
                                                                     parley_error *error);
 
-/* Makes the request end with PARLEY_FINISH_CANCELLED and PARLEY_CANCELLED within a turn, queued or running (encode_voice: within a stage); PCM and
- * updates that were not fetched are dropped. One that is not queued yet ends so when it is. */
+/* Makes the request end with PARLEY_FINISH_CANCELLED and PARLEY_CANCELLED: at once where it has not begun, queued or not; else within a turn, and
+ * inside of long work within a piece of that (the tower's layers, a voice's: see parley_voice_options.cancelled). PCM and updates that were not
+ * fetched are dropped. Functions that push and finish say STATE afterwards. One that was not queued is not counted in the figures. */
 PARLEY_API void parley_request_cancel(parley_request *request);
 
 /* Cancels the request if it has not ended and gives it back; what its events pointed to is gone. Never waits for work, only for a notify() that is

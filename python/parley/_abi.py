@@ -397,6 +397,7 @@ class parley_asr_segment(Structure):
         ("no_speech", c_bool),
         ("looped", c_bool),
         ("echoed", c_bool),
+        ("spaced", c_bool),
         ("token_ids", POINTER(c_int32)),
         ("logprobs", POINTER(c_float)),
         ("n_tokens", c_size_t),
@@ -443,6 +444,7 @@ class parley_asr_update(Structure):
         ("no_speech", c_bool),
         ("looped", c_bool),
         ("echoed", c_bool),
+        ("spaced", c_bool),
     ]
 
 
@@ -531,6 +533,7 @@ class parley_encode_options(Structure):
         ("size", c_size_t),
         ("vector", c_bool),
         ("codes", c_bool),
+        ("silence_seconds", c_double),
     ]
 
 

@@ -27,6 +27,7 @@ class Segment:
     no_speech: bool
     looped: bool
     echoed: bool
+    spaced: bool
     token_ids: np.ndarray
     logprobs: np.ndarray
 
@@ -54,6 +55,7 @@ class Update:
     language: str
     finish: str
     no_speech: bool
+    spaced: bool
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def open_session(model: "Model", filled: Filled) -> ctypes.c_void_p:
 
 
 def segment_of(library: Any, s: c.parley_asr_segment) -> Segment:
-    return Segment(s.start, s.end, s.text.decode(), s.language.decode(), library.finish(s.finish), s.no_speech, s.looped, s.echoed,
+    return Segment(s.start, s.end, s.text.decode(), s.language.decode(), library.finish(s.finish), s.no_speech, s.looped, s.echoed, s.spaced,
                    copied(s.token_ids, (s.n_tokens,), np.int32), copied(s.logprobs, (s.n_tokens,), np.float32))
 
 
@@ -101,7 +103,8 @@ def transcript_of(library: Any, r: c.parley_asr_result) -> Transcript:
 def update_of(library: Any, u: c.parley_asr_update) -> Update:
     data = ctypes.string_at(u.text, u.length) if u.length else b""
     stable = len(data[: u.stable].decode("utf-8", "ignore"))
-    return Update(u.final, u.start, u.end, data.decode(), stable, (u.language or b"").decode(), library.finish(u.finish), u.no_speech)
+    return Update(u.final, u.start, u.end, data.decode(), stable, (u.language or b"").decode(), library.finish(u.finish), u.no_speech,
+                  u.spaced)
 
 
 def hear(model: "Model", pcm: np.ndarray, given: Mapping[str, Any]) -> Transcript:

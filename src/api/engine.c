@@ -219,6 +219,7 @@ parley_status parley_engine_encode_voice(parley_engine *engine, const float *pcm
         o = *options;
     if (!o.vector && !o.codes)
         return pl_fail(error, PARLEY_ARGUMENT, "neither a vector nor codes are wanted, or the model makes none");
+    PL_TRY(check_seconds("silence behind a voice", o.silence_seconds, 0, 10, error));
     PL_TRY(take_request_options(request_options, &ro, error));
     PL_TRY(check_length(engine, samples, parley_model_info(engine->model)->sample_rate, error));
     pl_work_input in = {.pcm = pcm, .samples = samples, .encode = &o};

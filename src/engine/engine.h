@@ -19,7 +19,8 @@ enum { PL_MOST_ACTIVE = 64 };
 
 typedef struct pl_request_ops {
     pl_lane_kind lane;
-    /* The engine's thread, the request not busy: hands on what was made and ends the request when it is over. */
+    bool overlaps; /* settle, can_step and steps go on while a job runs; the request does not end before it */
+    /* The engine's thread, the request not busy or overlapping: hands on what was made and ends the request when it is over. */
     void (*settle)(parley_request *r);
     bool (*wants_job)(parley_request *r); /* whether there is long work; takes new input first */
     void (*job)(parley_request *r);       /* does it, on a lane, without the lock */
@@ -51,19 +52,19 @@ typedef struct pl_speak {
 /* Recognition. */
 typedef struct pl_hear {
     parley_asr *session;
-    bool stream, again, done; /* again: the last poll gave an update; done: nothing comes any more */
-    pl_buffer sound, taking;  /* float: what a stream has not got; what a poll takes (the lane's) */
-    size_t waiting, pushed;   /* samples: in `sound`; in all */
-    bool told_end;            /* the lane's */
-    size_t told;              /* segments handed on */
+    bool stream;
+    pl_buffer sound, taking; /* float: what a stream has not got; what a job takes (the lane's) */
+    size_t waiting, pushed;  /* samples: in `sound`; in all */
+    bool told_end;           /* the lane's while busy */
+    size_t told;             /* segments handed on */
     parley_asr_result result;
 } pl_hear;
 
 /* Alignment and voices: one piece of work. */
 typedef struct pl_work {
     parley_status (*run)(parley_request *r, parley_error *error);
-    float *pcm;
-    size_t samples;
+    float *pcm; /* [samples + silence] */
+    size_t samples, silence;
     pl_arena arena; /* copies of what is aligned */
     pl_bytes text;
     parley_align_options align;
@@ -72,6 +73,7 @@ typedef struct pl_work {
     float *vector;
     int32_t *codes;
     size_t frames;
+    uint64_t kv_bytes; /* most that the cache of an alignment comes to */
     bool done;
 } pl_work;
 
@@ -91,6 +93,7 @@ struct parley_request {
     pl_condition changed;                                           /* readers wait for it */
     double deadline, queued_at, begun_at, first_audio_at, ended_at; /* clock; 0: not yet, none */
     atomic_bool cancelled;
+    int calls;          /* of the caller that use the session without the lock; the request is open meanwhile */
     parley_status doom; /* that it ends with as soon as it is not busy; OK: none */
     bool input_ended;
     bool busy;      /* on a lane */
@@ -156,11 +159,14 @@ void pl_engine_wake(parley_engine *e);
 parley_status pl_lanes_start(parley_engine *e, parley_error *error);
 void pl_lanes_stop(parley_engine *e);
 void pl_lanes_submit(parley_request *r);
+void pl_lanes_withdraw(parley_request *r); /* unless it has begun */
 
 /* request.c */
 parley_status pl_request_new(parley_engine *e, const pl_request_ops *ops, const parley_request_options *options, parley_request **request,
                              parley_error *error);
 parley_status pl_request_queue(parley_request *r, parley_error *error); /* the caller does not hold the lock. STATE, BUSY, LIMIT */
+void pl_request_enter(parley_request *r);                               /* the lock held: such a call begins */
+void pl_request_leave(parley_request *r);                               /* it is over; takes the lock */
 void pl_request_release(parley_request *r);
 void pl_request_cancel(parley_request *r);
 parley_event_kind pl_request_next(parley_request *r, double seconds, parley_event *event);

@@ -1,5 +1,5 @@
-/* Requests of recognition: whole sounds, whose segments are encoded on a lane and answered in turns, and streams, whose chunks are answered on a
- * lane. */
+/* Requests of recognition, whole sounds and streams: segments and chunks are encoded on a lane and answered in turns. The next segment of a whole
+ * sound is encoded while the others are answered. */
 #include "engine/engine.h"
 
 #include <math.h>
@@ -71,15 +71,18 @@ parley_status pl_request_push_sound(parley_request *r, const float *pcm, size_t 
     parley_status status = check_push(r, samples, error);
     if (status == PARLEY_OK && r->hear.stream)
         status = push_stream(r, pcm, samples, error);
+    if (status == PARLEY_OK)
+        pl_request_enter(r);
     pl_lock_give(&r->engine->lock);
-    if (status == PARLEY_OK && !r->hear.stream) /* nobody else knows the session yet */
-        status = asr(r)->push(r->hear.session, pcm, samples, error);
     if (status != PARLEY_OK)
         return status;
+    if (!r->hear.stream) /* nobody else knows the session yet */
+        status = asr(r)->push(r->hear.session, pcm, samples, error);
     pl_lock_take(&r->engine->lock);
-    r->hear.pushed += samples;
+    r->hear.pushed += status == PARLEY_OK ? samples : 0;
     pl_lock_give(&r->engine->lock);
-    return PARLEY_OK;
+    pl_request_leave(r);
+    return status;
 }
 
 parley_status pl_request_finish_sound(parley_request *r, parley_error *error)
@@ -92,11 +95,14 @@ parley_status pl_request_finish_sound(parley_request *r, parley_error *error)
         r->input_ended = true;
         pl_engine_wake(r->engine);
     }
+    if (status == PARLEY_OK && !r->hear.stream)
+        pl_request_enter(r);
     pl_lock_give(&r->engine->lock);
     if (status != PARLEY_OK || r->hear.stream)
         return status;
-    PL_TRY(asr(r)->finish(r->hear.session, error));
-    return pl_request_queue(r, error);
+    status = asr(r)->finish(r->hear.session, error);
+    pl_request_leave(r);
+    return status == PARLEY_OK ? pl_request_queue(r, error) : status;
 }
 
 /* ------------------------------------------------------------------ both */
@@ -152,7 +158,10 @@ static parley_status tell_segments(parley_request *r, const parley_asr_result *r
                                     .stable = strlen(s->text),
                                     .language = s->language,
                                     .finish = s->finish,
-                                    .no_speech = s->no_speech};
+                                    .no_speech = s->no_speech,
+                                    .looped = s->looped,
+                                    .echoed = s->echoed,
+                                    .spaced = s->spaced};
         PL_TRY(pl_request_add_update(r, &update, error));
     }
     return PARLEY_OK;
@@ -164,7 +173,11 @@ static void settle(parley_request *r)
     parley_error error;
     asr(r)->result(r->hear.session, result);
     no_failure_but(r, tell_segments(r, result, &error), &error);
-    if (r->failure.status != PARLEY_OK)
+    if (r->busy && r->failure.status != PARLEY_OK)
+        cancel(r);
+    else if (r->busy)
+        return;
+    else if (r->failure.status != PARLEY_OK)
         pl_request_end(r, r->failure.status, &r->failure, PARLEY_FINISH_NONE);
     else if (result->finish != PARLEY_FINISH_NONE)
         end_heard(r);
@@ -172,7 +185,10 @@ static void settle(parley_request *r)
 
 static bool wants_job(parley_request *r)
 {
-    return asr(r)->wants_preparing(r->hear.session);
+    bool wants = r->failure.status == PARLEY_OK && asr(r)->wants_preparing(r->hear.session);
+    if (!wants && !asr(r)->can_step(r->hear.session))
+        r->engine->version++; /* what was taken over was the end */
+    return wants;
 }
 
 static void job(parley_request *r)
@@ -182,7 +198,7 @@ static void job(parley_request *r)
 
 static bool can_step(parley_request *r)
 {
-    return r->failure.status == PARLEY_OK;
+    return r->failure.status == PARLEY_OK && asr(r)->can_step(r->hear.session);
 }
 
 /* The texts lie in the session, which stays. */
@@ -214,44 +230,35 @@ static parley_status take_sound(parley_request *r, parley_error *error)
     return asr(r)->finish(h->session, error);
 }
 
-/* One answer; the next ones after other requests' work. */
-static void poll(parley_request *r)
+/* One piece of work; the next ones after other requests'. */
+static void stream_job(parley_request *r)
 {
     pl_hear *h = &r->hear;
     parley_error error;
-    parley_asr_update update;
-    bool got = false;
     parley_status status = take_sound(r, &error);
-    if (status == PARLEY_OK)
-        status = asr(r)->poll(h->session, &update, &got, &error);
-    pl_lock_take(&r->engine->lock);
-    if (status == PARLEY_OK && got)
-        status = pl_request_add_update(r, &update, &error);
+    if (status == PARLEY_OK && asr(r)->wants_preparing(h->session))
+        asr(r)->prepare(h->session);
     no_failure_but(r, status, &error);
-    asr(r)->result(h->session, &h->result);
-    h->again = got;
-    h->done = h->result.finish != PARLEY_FINISH_NONE;
-    pl_lock_give(&r->engine->lock);
 }
 
-static bool wants_poll(parley_request *r)
+static bool wants_stream_job(parley_request *r)
 {
     const pl_hear *h = &r->hear;
-    return r->failure.status == PARLEY_OK && !h->done && (h->waiting > 0 || h->again || (r->input_ended && !h->told_end));
+    return r->failure.status == PARLEY_OK && (h->waiting > 0 || (r->input_ended && !h->told_end) || asr(r)->wants_preparing(h->session));
 }
 
 static void settle_stream(parley_request *r)
 {
+    pl_hear *h = &r->hear;
+    parley_error error;
+    parley_asr_update update;
+    if (asr(r)->take_update(h->session, &update))
+        no_failure_but(r, pl_request_add_update(r, &update, &error), &error);
+    asr(r)->result(h->session, &h->result);
     if (r->failure.status != PARLEY_OK)
         pl_request_end(r, r->failure.status, &r->failure, PARLEY_FINISH_NONE);
-    else if (r->hear.done)
+    else if (h->result.finish != PARLEY_FINISH_NONE)
         end_heard(r);
-}
-
-static bool never(parley_request *r)
-{
-    (void)r;
-    return false;
 }
 
 /* The result points to nothing in the session but empty texts. */
@@ -267,6 +274,7 @@ static void keep_stream(parley_request *r)
 
 const pl_request_ops pl_hear_ops = {
     .lane = PL_LANE_LONG,
+    .overlaps = true,
     .settle = settle,
     .wants_job = wants_job,
     .job = job,
@@ -280,9 +288,9 @@ const pl_request_ops pl_hear_ops = {
 const pl_request_ops pl_stream_ops = {
     .lane = PL_LANE_SHORT,
     .settle = settle_stream,
-    .wants_job = wants_poll,
-    .job = poll,
-    .can_step = never,
+    .wants_job = wants_stream_job,
+    .job = stream_job,
+    .can_step = can_step,
     .kv_bytes = kv_bytes,
     .cancel = cancel,
     .keep = keep_stream,

@@ -77,3 +77,19 @@ void pl_lanes_submit(parley_request *r)
     lane->last = r;
     pl_condition_wake(&lane->wake);
 }
+
+void pl_lanes_withdraw(parley_request *r)
+{
+    pl_lane *lane = &r->engine->lanes[r->ops->lane];
+    parley_request *before = NULL, *at = lane->first;
+    for (; at && at != r; at = at->next)
+        before = at;
+    if (!at)
+        return;
+    *(before ? &before->next : &lane->first) = r->next;
+    if (lane->last == r)
+        lane->last = before;
+    r->next = NULL;
+    r->busy = false;
+    r->engine->jobs--;
+}

@@ -56,21 +56,28 @@ static parley_status admissible(parley_request *r, parley_error *error)
     return PARLEY_OK;
 }
 
+static void append(parley_request *r)
+{
+    parley_engine *e = r->engine;
+    r->references++;
+    *(e->last ? &e->last->next : &e->first) = r;
+    e->last = r;
+    e->queued++;
+    pl_engine_wake(e);
+}
+
 parley_status pl_request_queue(parley_request *r, parley_error *error)
 {
     parley_engine *e = r->engine;
     pl_lock_take(&e->lock);
-    parley_status status = admissible(r, error);
-    if (status == PARLEY_OK) {
-        r->references++;
+    bool cancelled = r->state == PARLEY_REQUEST_ENDED; /* meanwhile: the event says so */
+    parley_status status = cancelled ? PARLEY_OK : admissible(r, error);
+    if (status == PARLEY_OK && !cancelled) {
         r->state = PARLEY_REQUEST_QUEUED;
         r->queued_at = pl_seconds();
-        *(e->last ? &e->last->next : &e->first) = r;
-        e->last = r;
-        e->queued++;
         e->figures.accepted++;
-        pl_engine_wake(e);
-    } else {
+        append(r);
+    } else if (status != PARLEY_OK) {
         e->figures.refused++;
     }
     pl_lock_give(&e->lock);
@@ -112,21 +119,54 @@ void pl_request_unref(parley_request *r)
         free_request(r);
 }
 
+/* One that has not begun ends here and now. The queue takes it to the engine's thread, which tells its notify() and gives it back. */
+static void end_unbegun(parley_request *r)
+{
+    parley_error error;
+    bool queued = r->state == PARLEY_REQUEST_QUEUED;
+    pl_fail(&error, PARLEY_CANCELLED, "cancelled");
+    pl_request_end(r, PARLEY_CANCELLED, &error, PARLEY_FINISH_CANCELLED);
+    if (!queued)
+        append(r);
+    pl_condition_wake(&r->changed);
+}
+
+void pl_request_enter(parley_request *r)
+{
+    r->calls++;
+}
+
+void pl_request_leave(parley_request *r)
+{
+    pl_lock_take(&r->engine->lock);
+    if (--r->calls == 0 && r->state == PARLEY_REQUEST_OPEN && atomic_load(&r->cancelled))
+        end_unbegun(r);
+    pl_lock_give(&r->engine->lock);
+}
+
+/* `released`: nobody waits for the end of one that is not queued. */
+static void cancel(parley_request *r, bool released)
+{
+    if (r->state == PARLEY_REQUEST_ENDED || atomic_exchange(&r->cancelled, true))
+        return;
+    r->ops->cancel(r);
+    if (r->state == PARLEY_REQUEST_QUEUED || (r->state == PARLEY_REQUEST_OPEN && r->calls == 0 && !released))
+        end_unbegun(r);
+    pl_engine_wake(r->engine);
+}
+
 void pl_request_cancel(parley_request *r)
 {
     pl_lock_take(&r->engine->lock);
-    if (r->state != PARLEY_REQUEST_ENDED && !atomic_exchange(&r->cancelled, true)) {
-        r->ops->cancel(r);
-        pl_engine_wake(r->engine);
-    }
+    cancel(r, false);
     pl_lock_give(&r->engine->lock);
 }
 
 void pl_request_release(parley_request *r)
 {
     parley_engine *e = r->engine;
-    pl_request_cancel(r);
     pl_lock_take(&e->lock);
+    cancel(r, true);
     r->options.notify = NULL;
     while (r->notifying)
         pl_condition_wait(&r->changed, &e->lock, INFINITY);
@@ -168,7 +208,8 @@ void pl_request_end(parley_request *r, parley_status status, const parley_error 
         drop_events(r);
     f->kv_bytes -= r->kv_bytes;
     r->kv_bytes = 0;
-    count_end(f, status, finish);
+    if (r->queued_at > 0)
+        count_end(f, status, finish);
     r->state = PARLEY_REQUEST_ENDED;
     r->news = true;
 }
@@ -277,7 +318,7 @@ static int place_in_queue(const parley_request *r)
 {
     int ahead = 0;
     for (const parley_request *q = r->engine->first; q && q != r; q = q->next)
-        ahead++;
+        ahead += q->state == PARLEY_REQUEST_QUEUED;
     return ahead;
 }
 

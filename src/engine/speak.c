@@ -34,6 +34,8 @@ static parley_status check_push(const parley_request *r, size_t length, parley_e
         return pl_fail(error, PARLEY_STATE, "the request takes no text");
     if (r->input_ended)
         return pl_fail(error, PARLEY_STATE, "the text is finished already");
+    if (r->state == PARLEY_REQUEST_ENDED)
+        return pl_fail(error, PARLEY_STATE, "the request has ended");
     if (length > r->engine->options.text_bytes - r->speak.pushed)
         return pl_fail(error, PARLEY_LIMIT, "the text has more than %zu bytes", r->engine->options.text_bytes);
     return PARLEY_OK;
@@ -43,8 +45,6 @@ static parley_status check_push(const parley_request *r, size_t length, parley_e
 static parley_status push_live(parley_request *r, const char *text, size_t length, parley_error *error)
 {
     pl_speak *s = &r->speak;
-    if (r->state == PARLEY_REQUEST_ENDED)
-        return pl_fail(error, PARLEY_STATE, "the request has ended");
     PL_TRY(pl_buffer_reserve(&s->text, s->waiting + length, 1, s->waiting, error));
     if (length)
         memcpy((char *)s->text.data + s->waiting, text, length);
@@ -74,10 +74,14 @@ parley_status pl_request_finish_text(parley_request *r, parley_error *error)
     if (status == PARLEY_OK) {
         r->input_ended = true;
         pl_engine_wake(r->engine);
+        pl_request_enter(r);
     }
     pl_lock_give(&r->engine->lock);
-    if (status == PARLEY_OK && !live) /* nobody else knows the session yet */
+    if (status != PARLEY_OK)
+        return status;
+    if (!live) /* nobody else knows the session yet */
         status = tts(r)->finish_text(r->speak.session, error);
+    pl_request_leave(r);
     return status == PARLEY_OK && !queued ? pl_request_queue(r, error) : status;
 }
 

@@ -90,12 +90,14 @@ static void reap(parley_engine *e)
     for (int i = 0; i < e->n_active; i++) {
         parley_request *r = e->active[i];
         check_doom(e, r, now);
-        if (r->busy)
+        if (r->busy && r->doom != PARLEY_OK)
+            pl_lanes_withdraw(r);
+        if (r->busy && !r->ops->overlaps)
             continue;
-        if (r->doom != PARLEY_OK)
-            end_doomed(r);
-        else
+        if (r->doom == PARLEY_OK)
             r->ops->settle(r);
+        else if (!r->busy)
+            end_doomed(r);
         if (r->news)
             pl_request_announce(r);
     }
@@ -123,6 +125,8 @@ static void admit(parley_engine *e)
 {
     while (e->first && e->n_active < e->options.max_active) {
         parley_request *r = e->first;
+        if (r->state == PARLEY_REQUEST_ENDED) /* cancelled meanwhile: it is told first */
+            return;
         uint64_t wanted = r->ops->kv_bytes(r);
         if (!has_room(e, wanted))
             return;
@@ -174,15 +178,15 @@ static void collect(parley_engine *e, turn *t)
     *t = (turn){.count = 0};
     for (int i = 0; i < e->n_active; i++) {
         parley_request *r = e->active[i];
-        if (r->busy)
+        if (r->doom != PARLEY_OK || (r->busy && !r->ops->overlaps))
             continue;
-        bool job = r->ops->wants_job(r);
+        bool job = !r->busy && r->ops->wants_job(r);
         check_room(r);
         if (r->starved)
             continue;
-        if (job) {
+        if (job)
             pl_lanes_submit(r);
-        } else if (r->ops->can_step(r)) {
+        if ((!r->busy || r->ops->overlaps) && r->ops->can_step(r)) {
             t->requests[t->count++] = r;
             t->runs = t->runs || r->ran;
         }

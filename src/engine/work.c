@@ -33,16 +33,30 @@ static parley_status copy_align(pl_work *w, const pl_work_input *in, parley_erro
     return in->align->units ? copy_units(w, in->align, error) : PARLEY_OK;
 }
 
+/* What is wrong with the text is told by the work. */
+static uint64_t cache_of(const parley_engine *e, const pl_work *w)
+{
+    uint64_t bytes = 0;
+    return e->model->family->asr->align_kv_bytes(e->model->state, w->samples, w->text, &w->align, &bytes, NULL) == PARLEY_OK ? bytes : 0;
+}
+
 static parley_status copy_input(parley_request *r, const pl_work_input *in, parley_error *error)
 {
     pl_work *w = &r->work;
-    w->pcm = pl_alloc(&r->engine->allocator, in->samples, sizeof *w->pcm);
+    const parley_model *m = r->engine->model;
+    if (in->encode)
+        w->silence = (size_t)(in->encode->silence_seconds * m->family->info(m->state)->sample_rate + 0.5);
+    w->samples = in->samples;
+    w->pcm = pl_alloc(&r->engine->allocator, w->samples + w->silence, sizeof *w->pcm);
     if (!w->pcm)
         return pl_fail_memory(error, "a sound");
-    w->samples = in->samples;
-    memcpy(w->pcm, in->pcm, in->samples * sizeof *w->pcm);
-    if (in->align)
-        return copy_align(w, in, error);
+    memcpy(w->pcm, in->pcm, w->samples * sizeof *w->pcm);
+    memset(w->pcm + w->samples, 0, w->silence * sizeof *w->pcm);
+    if (in->align) {
+        PL_TRY(copy_align(w, in, error));
+        w->kv_bytes = cache_of(r->engine, w);
+        return PARLEY_OK;
+    }
     w->encode = *in->encode;
     return PARLEY_OK;
 }
@@ -73,20 +87,26 @@ static parley_status align(parley_request *r, parley_error *error)
     return m->family->asr->align(m->state, w->pcm, w->samples, w->text, &w->align, &r->cancelled, &w->alignment, error);
 }
 
+static bool is_cancelled(void *request)
+{
+    const parley_request *r = request;
+    return atomic_load(&r->cancelled);
+}
+
 static parley_status encode(parley_request *r, parley_error *error)
 {
     pl_work *w = &r->work;
     const parley_model *m = r->engine->model;
     const parley_info *info = m->family->info(m->state);
-    parley_voice_options options = {.size = sizeof options};
+    parley_voice_options options = {.size = sizeof options, .cancelled = is_cancelled, .cancel_context = r};
     if (w->encode.vector) {
         w->vector = pl_alloc(&r->engine->allocator, (size_t)info->xvector_length, sizeof *w->vector);
         if (!w->vector)
             return pl_fail_memory(error, "a voice");
         PL_TRY(m->family->tts->voice_vector(m->state, w->pcm, w->samples, &options, w->vector, error));
     }
-    if (w->encode.codes && !atomic_load(&r->cancelled))
-        return m->family->tts->codec_encode(m->state, w->pcm, w->samples, &options, &w->codes, &w->frames, error);
+    if (w->encode.codes)
+        return m->family->tts->codec_encode(m->state, w->pcm, w->samples + w->silence, &options, &w->codes, &w->frames, error);
     return PARLEY_OK;
 }
 
@@ -138,11 +158,9 @@ static bool can_step(parley_request *r)
     return false;
 }
 
-/* One forward's cache, which is gone with the job. */
 static uint64_t kv_bytes(parley_request *r)
 {
-    (void)r;
-    return 0;
+    return r->work.kv_bytes;
 }
 
 /* The work looks at r->cancelled. */
@@ -154,7 +172,7 @@ static void cancel(parley_request *r)
 static void keep(parley_request *r)
 {
     pl_work *w = &r->work;
-    pl_release(&r->engine->allocator, w->pcm, w->samples, sizeof *w->pcm);
+    pl_release(&r->engine->allocator, w->pcm, w->samples + w->silence, sizeof *w->pcm);
     w->pcm = NULL;
     pl_arena_free(&w->arena);
 }

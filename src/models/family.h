@@ -90,11 +90,14 @@ typedef struct pl_asr_ops {
     parley_status (*push)(parley_asr *session, const float *pcm, size_t samples, parley_error *error);
     parley_status (*finish)(parley_asr *session, parley_error *error);
     parley_status (*step)(parley_asr *const *sessions, size_t count, int32_t prompt_rows, size_t *running, parley_error *errors); /* as above */
-    /* Whether sound waits to be encoded that the next step would encode; does it, while other sessions are stepped. Failures come with the step. */
-    bool (*wants_preparing)(const parley_asr *session);
+    bool (*can_step)(const parley_asr *session); /* whether a step has something to do */
+    /* Takes over what was prepared; whether there is more: sound to encode, or a stream's answer to read. Does it, while other sessions are stepped,
+     * and this one unless it is a stream. Failures come with the step. What comes of a stream is one update, which waits to be taken. */
+    bool (*wants_preparing)(parley_asr *session);
     void (*prepare)(parley_asr *session);
-    parley_status (*kv_bytes)(const parley_asr *session, uint64_t *bytes, parley_error *error); /* most that its caches come to */
-    parley_status (*poll)(parley_asr *session, parley_asr_update *update, bool *got, parley_error *error);
+    bool (*take_update)(parley_asr *session, parley_asr_update *update);
+    parley_status (*kv_bytes)(const parley_asr *session, uint64_t *bytes, parley_error *error);            /* most that its caches come to */
+    parley_status (*poll)(parley_asr *session, parley_asr_update *update, bool *got, parley_error *error); /* a stream's steps and all */
     void (*cancel)(parley_asr *session);
     void (*result)(parley_asr *session, parley_asr_result *result);
     const float *(*sound)(const parley_asr *session, size_t *samples);
@@ -102,6 +105,9 @@ typedef struct pl_asr_ops {
     /* `cancel` may be NULL. */
     parley_status (*align)(const void *model, const float *pcm, size_t samples, pl_bytes text, const parley_align_options *options,
                            const atomic_bool *cancel, parley_alignment **alignment, parley_error *error);
+    /* Most that its cache comes to; errors as there where they come from the text. */
+    parley_status (*align_kv_bytes)(const void *model, size_t samples, pl_bytes text, const parley_align_options *options, uint64_t *bytes,
+                                    parley_error *error);
 } pl_asr_ops;
 
 struct pl_sink; /* models/quantize.h */

@@ -299,6 +299,50 @@ static void segments_wait_for_room(void **state)
     parley_model_close(model);
 }
 
+/* Each segment is answered while the next one is being encoded, which waits for room then. The text is the same. */
+static void the_next_segment_is_encoded_beside(void **state)
+{
+    (void)state;
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    sound s = twelve();
+    parley_asr_options o = plain(model);
+    o.segment_seconds = 3;
+    o.batch = 1;
+    parley_asr *sessions[2];
+    for (int i = 0; i < 2; i++) {
+        sessions[i] = open_session(model, &o);
+        push(sessions[i], s.samples, s.count);
+        end_sound(sessions[i]);
+    }
+    run_session(sessions[1]);
+    const asr_session *session = (asr_session *)sessions[0];
+    const pl_asr_ops *ops = sessions[0]->ops;
+    parley_error error = {0};
+    size_t running;
+    assert_false(ops->can_step(sessions[0]));
+    for (int next = 0; next < session->n_segments; next++) {
+        assert_true(ops->wants_preparing(sessions[0]));
+        while (ops->can_step(sessions[0]))
+            check_ok(ops->step(sessions, 1, 16, &running, &error), &error);
+        assert_int_equal(session->done, next);
+        assert_true(session->segments[next].kv.bytes == 0);
+        ops->prepare(sessions[0]);
+    }
+    assert_false(ops->wants_preparing(sessions[0]));
+    while (ops->can_step(sessions[0]))
+        check_ok(ops->step(sessions, 1, 16, &running, &error), &error);
+    parley_asr_result r[2];
+    for (int i = 0; i < 2; i++)
+        parley_asr_result_get(sessions[i], &r[i]);
+    assert_int_equal(r[0].finish, PARLEY_FINISH_STOP);
+    assert_true(r[0].n_segments > 3);
+    assert_string_equal(r[0].text, r[1].text);
+    for (int i = 0; i < 2; i++)
+        parley_asr_close(sessions[i]);
+    free(s.samples);
+    parley_model_close(model);
+}
+
 /* A prompt of more positions than a step takes gives the same bits as one that a tap keeps whole, alone and among others. */
 static void prompts_in_pieces(void **state)
 {
@@ -368,7 +412,7 @@ int main(void)
         cmocka_unit_test(echoes_that_are_speech_stay), cmocka_unit_test(echoes_in_a_hum_go),
         cmocka_unit_test(echoes_of_nothing_go),        cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test(segments_wait_for_room),      cmocka_unit_test(appetites),
-        cmocka_unit_test(prompts_in_pieces),
+        cmocka_unit_test(prompts_in_pieces),           cmocka_unit_test(the_next_segment_is_encoded_beside),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 /* Streams of recognition: against the whole sound, against other sizes of pushes, over an hour, and what they refuse. */
 #include "limit_allocator.h"
 
+#include "engine/model.h"
 #include "models/qwen3_asr/stream.h"
 
 #include <math.h>
@@ -225,6 +226,134 @@ static void sizes_of_pushes(void **state)
     parley_model_close(model);
 }
 
+static void add_text(char *text, size_t size, bool spaced, const char *more)
+{
+    size_t length = strlen(text);
+    snprintf(text + length, size - length, "%s%s", spaced ? " " : "", more);
+}
+
+/* Texts that are put together as `spaced` says are joined by the library's rule. */
+static void spaces(void **state)
+{
+    (void)state;
+    enum { SIZE = 4096, MOST = 40 };
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    sound s = twelve();
+    parley_asr_options o = streaming(model), whole = plain(model);
+    o.stream_chunk_seconds = 0.5;
+    o.stream_segment_seconds = 1;
+    whole.segment_seconds = 1;
+    char text[SIZE] = "";
+    pl_span texts[MOST], joined;
+    size_t n = 0, spaced = 0, first = 0;
+    pl_arena arena;
+    parley_allocator allocator = ((const parley_model *)model)->env.allocator;
+    pl_arena_init(&arena, &allocator, SIZE);
+    parley_asr *session = open_session(model, &o);
+    parley_asr_update u;
+    push(session, s.samples, s.count);
+    end_sound(session);
+    while (poll(session, &u)) {
+        if (!u.final || !u.length)
+            continue;
+        assert_true(n < MOST);
+        add_text(text, SIZE, u.spaced, u.text);
+        texts[n++] = (pl_span){pl_arena_text(&arena, u.text, u.length), u.length};
+        spaced += u.spaced;
+    }
+    parley_asr_close(session);
+    assert_int_equal(pl_texts_join(&arena, texts, n, PL_JOIN_SPACE, &joined, NULL), PARLEY_OK);
+    assert_int_equal(strlen(text), joined.length);
+    assert_memory_equal(text, joined.text, joined.length);
+    assert_true(spaced > 0 && spaced < n - 1);
+    parley_asr_result r;
+    session = open_session(model, &whole);
+    push(session, s.samples, s.count);
+    end_sound(session);
+    run_session(session);
+    parley_asr_result_get(session, &r);
+    for (text[0] = '\0'; first < r.n_segments; first++)
+        add_text(text, SIZE, r.segments[first].spaced, r.segments[first].text);
+    assert_string_equal(text, r.text);
+    parley_asr_close(session);
+    pl_arena_free(&arena);
+    free(s.samples);
+    parley_model_close(model);
+}
+
+/* What the engine does with a session between two steps. */
+static void prepare(parley_asr *session, follower *f)
+{
+    parley_asr_update u;
+    while (session->ops->wants_preparing(session)) {
+        session->ops->prepare(session);
+        if (!session->ops->take_update(session, &u))
+            continue;
+        check_update(f, &u);
+        note(f, &u);
+    }
+}
+
+/* Streams and a whole sound are answered in steps that they share: each is heard as it is alone, and every step takes each further that was asked. */
+static void steps_are_shared(void **state)
+{
+    (void)state;
+    enum { STREAMS = 3, SESSIONS };
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    sound s = twelve();
+    parley_asr *sessions[SESSIONS];
+    follower alone[STREAMS], together[SESSIONS] = {{0}};
+    parley_asr_options whole = plain(model);
+    for (int i = 0; i < STREAMS; i++) {
+        parley_asr_options o = streaming(model);
+        o.stream_chunk_seconds = 1 + i;
+        o.stream_segment_seconds = 6;
+        o.context = i == 1 ? "laugh ha ha oh hello world" : "";
+        alone[i] = run_stream(model, &o, &s, 0);
+        sessions[i] = open_session(model, &o);
+    }
+    sessions[STREAMS] = open_session(model, &whole);
+    for (int i = 0; i < SESSIONS; i++) {
+        push(sessions[i], s.samples, s.count);
+        end_sound(sessions[i]);
+    }
+    int shared = 0;
+    for (size_t n = 1; n;) {
+        parley_asr *asked[SESSIONS];
+        parley_error errors[SESSIONS] = {{0}};
+        size_t running;
+        n = 0;
+        for (int i = 0; i < SESSIONS; i++) {
+            prepare(sessions[i], &together[i]);
+            if (sessions[i]->ops->can_step(sessions[i]))
+                asked[n++] = sessions[i];
+        }
+        shared += n == SESSIONS;
+        if (n)
+            assert_int_equal(sessions[0]->ops->step(asked, n, 16, &running, errors), PARLEY_OK);
+    }
+    assert_true(shared > 5);
+    for (int i = 0; i < STREAMS; i++) {
+        assert_string_equal(together[i].log, alone[i].log);
+        free(together[i].log);
+        free(alone[i].log);
+    }
+    parley_asr *session = open_session(model, &whole);
+    parley_asr_result r, alone_whole;
+    push(session, s.samples, s.count);
+    end_sound(session);
+    run_session(session);
+    parley_asr_result_get(session, &alone_whole);
+    parley_asr_result_get(sessions[STREAMS], &r);
+    assert_int_equal(r.finish, alone_whole.finish);
+    assert_string_equal(r.text, alone_whole.text);
+    parley_asr_close(session);
+    for (int i = 0; i < SESSIONS; i++)
+        parley_asr_close(sessions[i]);
+    free(s.samples);
+    parley_model_close(model);
+}
+
 /* An hour: after the first minute no memory is taken that was not there, and no answer costs more than what a segment bounds. */
 static void an_hour(void **state)
 {
@@ -429,7 +558,8 @@ int main(void)
         cmocka_unit_test(short_clips),     cmocka_unit_test(echoes),        cmocka_unit_test(answers_are_those_of_the_sound_so_far),
         cmocka_unit_test(sizes_of_pushes), cmocka_unit_test(an_hour),       cmocka_unit_test(rests),
         cmocka_unit_test(cancelling),      cmocka_unit_test(tiny_sounds),   cmocka_unit_test(wrong_calls),
-        cmocka_unit_test(wrong_options),   cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(wrong_options),   cmocka_unit_test(out_of_memory), cmocka_unit_test(steps_are_shared),
+        cmocka_unit_test(spaces),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "support/counting.h"
-#include "support/speak.h"
+#include "support/engine.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -41,14 +41,6 @@ static parley_tts_options voice_options(const parley_model *model, int voice)
 }
 
 /* ------------------------------------------------------------------ helpers */
-
-static parley_engine *open_engine(const parley_model *model, const parley_engine_options *options)
-{
-    parley_engine *engine = NULL;
-    parley_error error = {0};
-    check_ok(parley_engine_open(model, options, &engine, &error), &error);
-    return engine;
-}
 
 static parley_engine_options defaults(void)
 {

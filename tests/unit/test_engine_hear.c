@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "support/random.h"
-#include "support/speak.h"
+#include "support/engine.h"
 
 enum { SOUNDS = 5 };
 
@@ -43,14 +43,6 @@ static parley_asr_options options_of(const parley_model *model, int i)
     o.max_tokens = 6 + 3 * i;
     o.context = i == 2 ? "bells and hums" : "";
     return o;
-}
-
-static parley_engine *open_engine(const parley_model *model, const parley_engine_options *options)
-{
-    parley_engine *engine = NULL;
-    parley_error error = {0};
-    check_ok(parley_engine_open(model, options, &engine, &error), &error);
-    return engine;
 }
 
 /* ------------------------------------------------------------------ whole sounds */
@@ -173,6 +165,19 @@ static void stream_alone(const parley_model *model, const parley_asr_options *o,
     parley_asr_close(session);
 }
 
+static void check_stream(parley_request *request, const heard *alone)
+{
+    heard got = {0};
+    parley_event event;
+    while (parley_request_next(request, 60, &event) == PARLEY_EVENT_UPDATE)
+        add(&got, &event.update);
+    assert_int_equal(event.status, PARLEY_OK);
+    assert_string_equal(got.text, alone->text);
+    parley_asr_result result;
+    assert_true(parley_request_recognition(request, &result) && result.audio_seconds > 0);
+    parley_request_release(request);
+}
+
 static void test_streams_beside_sounds(void **state)
 {
     (void)state;
@@ -197,24 +202,103 @@ static void test_streams_beside_sounds(void **state)
             check_ok(parley_request_push_sound(streams[i], s.samples + at, s.count - at < 3200 ? s.count - at : 3200, &error), &error);
     for (int i = 0; i < STREAMS; i++)
         check_ok(parley_request_finish_sound(streams[i], &error), &error);
-    for (int i = 0; i < STREAMS; i++) {
-        heard got = {0};
-        parley_event event;
-        while (parley_request_next(streams[i], 60, &event) == PARLEY_EVENT_UPDATE)
-            add(&got, &event.update);
-        assert_int_equal(event.status, PARLEY_OK);
-        assert_string_equal(got.text, alone.text);
-        parley_asr_result result;
-        assert_true(parley_request_recognition(streams[i], &result));
-        assert_true(result.audio_seconds == (double)s.count / PARLEY_ASR_RATE);
-        parley_request_release(streams[i]);
-    }
+    for (int i = 0; i < STREAMS; i++)
+        check_stream(streams[i], &alone);
     check_heard(file, alone_whole, (double)other.count / PARLEY_ASR_RATE);
     free(alone_whole);
     free(s.samples);
     free(other.samples);
     parley_engine_close(engine);
     parley_model_close(model);
+}
+
+/* The tokens of a stream come out of turns, as all others do. */
+static void test_streams_take_turns(void **state)
+{
+    (void)state;
+    parley_model *model = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    parley_engine *engine = open_engine(model, NULL);
+    parley_error error = {0};
+    parley_engine_figures f;
+    parley_request *request;
+    sound s = clips(0, 3);
+    parley_asr_options o = options_of(model, 1);
+    o.stream = true;
+    o.stream_chunk_seconds = 1;
+    heard alone = {0};
+    stream_alone(model, &o, s, &alone);
+    check_ok(parley_engine_hear(engine, &o, NULL, &request, &error), &error);
+    check_ok(parley_request_push_sound(request, s.samples, s.count, &error), &error);
+    check_ok(parley_request_finish_sound(request, &error), &error);
+    check_stream(request, &alone);
+    parley_engine_figures_get(engine, &f);
+    assert_true(f.turns >= (uint64_t)o.max_tokens); /* an answer's at least */
+    assert_int_equal(f.kv_bytes, 0);
+    free(s.samples);
+    parley_engine_close(engine);
+    parley_model_close(model);
+}
+
+/* Two models at work: three speak, three hear whole sounds, two hear as the sound comes, and a short sound comes behind the long ones. */
+static void test_all_kinds_at_once(void **state)
+{
+    (void)state;
+    enum { EACH = 3, STREAMS = 2 };
+    static const char *const texts[EACH] = {"One speaks.", "Another one has more to say, has it not?", "3"};
+    parley_model *speaker = open_model(MODEL("tts_a_custom"), NULL, 2, NULL), *hearer = open_model(MODEL("asr_a"), NULL, 2, NULL);
+    parley_engine *speaking = open_engine(speaker, NULL), *hearing = open_engine(hearer, NULL);
+    parley_request *speeches[EACH], *files[EACH], *streams[STREAMS];
+    speech said[EACH];
+    char *texts_alone[EACH];
+    heard heard_alone[STREAMS] = {{{0}}};
+    sound sounds[EACH] = {clips(0, 5), clips(1, 4), clips(2, 1)};
+    parley_tts_options to[EACH];
+    parley_asr_options fo[EACH], so[STREAMS];
+    parley_error error = {0};
+    for (int i = 0; i < EACH; i++) {
+        to[i] = plain_options(speaker, 12 + 5 * i);
+        to[i].seed = (uint64_t)i;
+        to[i].talker.temperature = to[i].predictor.temperature = 0.9f;
+        said[i] = speak(speaker, &to[i], texts[i]);
+        fo[i] = options_of(hearer, i);
+        texts_alone[i] = hear_alone(hearer, &fo[i], sounds[i]);
+    }
+    for (int i = 0; i < STREAMS; i++) {
+        so[i] = options_of(hearer, 2 + i);
+        so[i].stream = true;
+        so[i].stream_chunk_seconds = 1 + i;
+        stream_alone(hearer, &so[i], sounds[i], &heard_alone[i]);
+        check_ok(parley_engine_hear(hearing, &so[i], NULL, &streams[i], &error), &error);
+        check_ok(parley_request_push_sound(streams[i], sounds[i].samples, sounds[i].count, &error), &error);
+        check_ok(parley_request_finish_sound(streams[i], &error), &error);
+    }
+    for (int i = 0; i < EACH; i++) {
+        check_ok(parley_engine_speak(speaking, &to[i], NULL, &speeches[i], &error), &error);
+        check_ok(parley_request_push_text(speeches[i], texts[i], strlen(texts[i]), &error), &error);
+        check_ok(parley_request_finish_text(speeches[i], &error), &error);
+        files[i] = ask(hearing, &fo[i], sounds[i]);
+    }
+    for (int i = 0; i < STREAMS; i++)
+        check_stream(streams[i], &heard_alone[i]);
+    for (int i = 0; i < EACH; i++) {
+        parley_event event;
+        size_t samples = 0;
+        check_heard(files[i], texts_alone[i], (double)sounds[i].count / PARLEY_ASR_RATE);
+        while (parley_request_next(speeches[i], 60, &event) == PARLEY_EVENT_PCM) {
+            assert_memory_equal(event.pcm, said[i].pcm + samples, event.samples * sizeof *event.pcm);
+            samples += event.samples;
+        }
+        assert_int_equal(event.status, PARLEY_OK);
+        assert_int_equal(samples, said[i].samples);
+        parley_request_release(speeches[i]);
+        free_speech(&said[i]);
+        free(texts_alone[i]);
+        free(sounds[i].samples);
+    }
+    parley_engine_close(speaking);
+    parley_engine_close(hearing);
+    parley_model_close(speaker);
+    parley_model_close(hearer);
 }
 
 static void test_leaving(void **state)
@@ -334,6 +418,73 @@ static void test_alignment(void **state)
     parley_model_close(model);
 }
 
+/* The cache of an alignment is counted while it runs, grows with the text, and is refused where there can be no room for it. */
+static void test_room_of_alignments(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"one",
+                                        "one and two and three and four and five and six and seven and eight and nine and ten and eleven and twelve "
+                                        "and thirteen and fourteen and fifteen and sixteen and seventeen and eighteen and nineteen and twenty"};
+    parley_model *model = open_model(MODEL("align_a"), NULL, 1, NULL);
+    sound s = clips(0, 2);
+    parley_error error = {0};
+    uint64_t most[2];
+    parley_engine_figures f;
+    parley_request *request = NULL;
+    for (int i = 0; i < 2; i++) {
+        parley_event event;
+        parley_engine *engine = open_engine(model, NULL);
+        check_ok(parley_engine_align(engine, s.samples, s.count, texts[i], strlen(texts[i]), NULL, NULL, &request, &error), &error);
+        assert_int_equal(parley_request_next(request, 60, &event), PARLEY_EVENT_END);
+        assert_int_equal(event.status, PARLEY_OK);
+        parley_request_release(request);
+        parley_engine_figures_get(engine, &f);
+        most[i] = f.kv_bytes_most;
+        assert_int_equal(f.kv_bytes, 0);
+        parley_engine_close(engine);
+    }
+    assert_true(most[0] > 0 && most[1] > most[0]);
+    parley_engine_options eo;
+    parley_engine_options_init(&eo);
+    eo.max_kv_bytes = most[0];
+    parley_engine *engine = open_engine(model, &eo);
+    check_ok(parley_engine_align(engine, s.samples, s.count, texts[0], strlen(texts[0]), NULL, NULL, &request, &error), &error);
+    parley_request_release(request);
+    assert_int_equal(parley_engine_align(engine, s.samples, s.count, texts[1], strlen(texts[1]), NULL, NULL, &request, &error), PARLEY_LIMIT);
+    parley_engine_close(engine);
+    free(s.samples);
+    parley_model_close(model);
+}
+
+/* Silence goes into the codes, the vector is that of the recording. */
+static void check_voice_with_silence(parley_engine *engine, const parley_model *model, sound s, const float *vector)
+{
+    const parley_info *info = parley_model_info(model);
+    size_t count = s.count + (size_t)info->sample_rate / 2, frames;
+    float *longer = calloc(count, sizeof *longer);
+    memcpy(longer, s.samples, s.count * sizeof *longer);
+    parley_encode_options o;
+    parley_request *request = NULL;
+    parley_error error = {0};
+    parley_event event;
+    parley_voice voice;
+    int32_t *codes;
+    check_ok(parley_codec_encode(model, longer, count, NULL, &codes, &frames, &error), &error);
+    parley_encode_options_init(engine, &o);
+    o.silence_seconds = 11;
+    assert_int_equal(parley_engine_encode_voice(engine, s.samples, s.count, &o, NULL, &request, &error), PARLEY_ARGUMENT);
+    o.silence_seconds = 0.5;
+    check_ok(parley_engine_encode_voice(engine, s.samples, s.count, &o, NULL, &request, &error), &error);
+    assert_int_equal(parley_request_next(request, 60, &event), PARLEY_EVENT_END);
+    assert_true(event.status == PARLEY_OK && parley_request_voice(request, &voice));
+    assert_int_equal(voice.frames, frames);
+    assert_memory_equal(voice.codes, codes, frames * (size_t)voice.groups * sizeof *codes);
+    assert_memory_equal(voice.vector, vector, voice.vector_length * sizeof *vector);
+    parley_request_release(request);
+    parley_free_ids(model, codes, frames * (size_t)info->groups);
+    free(longer);
+}
+
 /* A voice is made while others speak: both are as they are alone. */
 static void test_voices(void **state)
 {
@@ -377,6 +528,7 @@ static void test_voices(void **state)
     assert_int_equal(samples, alone.samples);
     parley_request_release(speaking);
     parley_request_release(encoding);
+    check_voice_with_silence(engine, model, s, vector);
     check_ok(parley_engine_encode_voice(engine, s.samples, 100, NULL, NULL, &encoding, &error), &error);
     assert_int_equal(parley_request_next(encoding, 60, &event), PARLEY_EVENT_END);
     assert_int_equal(event.status, PARLEY_ARGUMENT); /* too short */
@@ -392,9 +544,15 @@ static void test_voices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sounds_at_once), cmocka_unit_test(test_streams_beside_sounds),
-        cmocka_unit_test(test_leaving),        cmocka_unit_test(test_wrong_calls),
-        cmocka_unit_test(test_alignment),      cmocka_unit_test(test_voices),
+        cmocka_unit_test(test_sounds_at_once),
+        cmocka_unit_test(test_streams_beside_sounds),
+        cmocka_unit_test(test_streams_take_turns),
+        cmocka_unit_test(test_all_kinds_at_once),
+        cmocka_unit_test(test_leaving),
+        cmocka_unit_test(test_wrong_calls),
+        cmocka_unit_test(test_alignment),
+        cmocka_unit_test(test_room_of_alignments),
+        cmocka_unit_test(test_voices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -110,10 +110,16 @@ static parley_status find_units(aligning *a, pl_bytes text, parley_error *error)
     return PARLEY_OK;
 }
 
+static parley_status check_length(const aligning *a, parley_error *error)
+{
+    if (a->samples >= ASR_MIN_SAMPLES)
+        return PARLEY_OK;
+    return pl_fail(error, PARLEY_ARGUMENT, "the sound has %" PRId64 " samples, at least %d are needed", a->samples, ASR_MIN_SAMPLES);
+}
+
 static parley_status check_sound(const aligning *a, parley_error *error)
 {
-    if (a->samples < ASR_MIN_SAMPLES)
-        return pl_fail(error, PARLEY_ARGUMENT, "the sound has %" PRId64 " samples, at least %d are needed", a->samples, ASR_MIN_SAMPLES);
+    PL_TRY(check_length(a, error));
     for (int64_t i = 0; i < a->samples; i++)
         if (!isfinite(a->pcm[i]))
             return pl_fail_at(error, PARLEY_VALUE, (uint64_t)i, "sample %" PRId64 " is not finite", i);
@@ -337,4 +343,43 @@ parley_status pl_asr_align(const void *model, const float *pcm, size_t samples, 
     }
     *alignment = &owned->alignment;
     return PARLEY_OK;
+}
+
+/* ------------------------------------------------------------------ memory */
+
+/* Of several windows none is longer than the limit, and none has more units than there are. */
+static parley_status count_positions(aligning *a, pl_bytes text, int64_t *positions, parley_error *error)
+{
+    const asr_model *m = a->m;
+    int64_t samples = a->samples < limit(m) ? a->samples : limit(m);
+    asr_prompt prompt = {.ids.allocator = m->env.allocator};
+    PL_TRY(check_length(a, error));
+    PL_TRY(find_units(a, text, error));
+    int *slots = PL_NEW_ARRAY(&a->owned->arena, int, 2 * a->units.count);
+    if (!slots)
+        return pl_fail_memory(error, "an alignment");
+    parley_status status = pl_asr_align_prompt(&m->config, m->tokenizer, (pl_tokenize_options){.splitter = m->env.splitter}, a->units.items,
+                                               a->units.count, pl_asr_audio_rows(m, samples), &prompt, slots, error);
+    *positions = (int64_t)prompt.ids.count < m->config.context_length ? (int64_t)prompt.ids.count : m->config.context_length;
+    pl_ids_free(&prompt.ids);
+    return status;
+}
+
+parley_status pl_asr_align_kv_bytes(const void *model, size_t samples, pl_bytes text, const parley_align_options *options, uint64_t *bytes,
+                                    parley_error *error)
+{
+    static const pl_type types[] = {PL_F32, PL_F16, PL_BF16, PL_Q8_0};
+    const asr_model *m = model;
+    owned_alignment owned = {0};
+    int64_t positions = 0;
+    pl_kv kv;
+    pl_arena_init(&owned.arena, &m->env.allocator, ALIGN_CHUNK);
+    aligning a = {.m = m, .o = options, .owned = &owned, .samples = (int64_t)samples};
+    parley_status status = count_positions(&a, text, &positions, error);
+    if (status == PARLEY_OK) {
+        pl_transformer_kv(&m->network.text, &m->env.allocator, types[options->kv], m->config.context_length, &kv);
+        *bytes = pl_kv_bytes(&kv, positions);
+    }
+    pl_arena_free(&owned.arena);
+    return status;
 }

@@ -207,23 +207,28 @@ static bool closes(uint32_t point)
     return pl_is_blank(point) || pl_is_spaceless(point);
 }
 
-static uint32_t last_character(const char *text, size_t length)
+bool pl_text_spaced_behind(pl_span text)
 {
-    size_t at = length - 1, bytes;
-    while (at > 0 && (text[at] & 0xC0) == 0x80)
-        at--;
-    return pl_utf8_get(text + at, &bytes);
+    size_t at = text.length, bytes;
+    while (at > 0 && (text.text[--at] & 0xC0) == 0x80)
+        continue;
+    return text.length && !closes(pl_utf8_get(text.text + at, &bytes));
+}
+
+bool pl_text_spaced_before(pl_span text)
+{
+    size_t bytes;
+    return text.length && !closes(pl_utf8_get(text.text, &bytes));
 }
 
 parley_status pl_texts_join(pl_arena *arena, const pl_span *texts, size_t count, pl_join join, pl_span *out, parley_error *error)
 {
     joiner j;
-    size_t bytes;
     PL_TRY(start_join(arena, texts, count, &j, error));
     for (size_t i = 0; i < count; i++) {
         if (!texts[i].length)
             continue;
-        bool space = join == PL_JOIN_SPACE && j.length && !closes(last_character(j.text, j.length)) && !closes(pl_utf8_get(texts[i].text, &bytes));
+        bool space = join == PL_JOIN_SPACE && pl_text_spaced_behind((pl_span){j.text, j.length}) && pl_text_spaced_before(texts[i]);
         add_part(&j, space ? " " : "", texts[i]);
     }
     *out = (pl_span){j.text, j.length};

@@ -26,6 +26,10 @@ typedef enum pl_join {
     PL_JOIN_NONE   /* the reference */
 } pl_join;
 
+/* Whether a space may stand at a text's end, at its beginning: not beside a blank or a script without spaces, nor without a text. */
+bool pl_text_spaced_behind(pl_span text);
+bool pl_text_spaced_before(pl_span text);
+
 /* Texts of segments, empty ones left out. */
 parley_status pl_texts_join(pl_arena *arena, const pl_span *texts, size_t count, pl_join join, pl_span *out, parley_error *error);
 

@@ -10,7 +10,7 @@ enum { LEAST_HALVED = 2 * PARLEY_ASR_RATE }; /* samples: halves of less than a s
 /* ------------------------------------------------------------------ silence */
 
 /* A short piece is judged with the sound before it, and behind it. */
-parley_status pl_asr_is_silent(asr_session *s, int64_t first, int64_t samples, int64_t filled, bool *silent, parley_error *error)
+parley_status pl_asr_is_silent(asr_session *s, pl_compute *compute, int64_t first, int64_t samples, int64_t filled, bool *silent, parley_error *error)
 {
     int64_t missing = samples < PL_ACTIVITY_LEAST ? PL_ACTIVITY_LEAST - samples : 0, before = missing < first ? missing : first;
     int64_t behind = missing - before < filled - first - samples ? missing - before : filled - first - samples;
@@ -18,8 +18,8 @@ parley_status pl_asr_is_silent(asr_session *s, int64_t first, int64_t samples, i
     *silent = false;
     if (!s->options.speech_gate || !pl_asr_doubts(s))
         return PARLEY_OK;
-    PL_TRY(pl_activity_find(s->model->activity, s->model->env.pool, &s->compute.step, s->pcm + first - before, before + samples + behind, &found,
-                            error));
+    PL_TRY(
+        pl_activity_find(s->model->activity, s->model->env.pool, &compute->step, s->pcm + first - before, before + samples + behind, &found, error));
     *silent = !found;
     return PARLEY_OK;
 }
@@ -113,8 +113,7 @@ static parley_status split(asr_session *s, int at, parley_error *error)
     pl_asr_place((pl_segment){old.first + middle, rest, rest < rule.least ? rule.least : rest}, &g[1]);
     for (int i = 0; i < 2; i++)
         g[i].halved = g[i].result.looped = true;
-    pl_release(&s->arena.allocator, old.tokens, (size_t)old.budget, sizeof *old.tokens);
-    pl_release(&s->arena.allocator, old.logprobs, (size_t)old.budget, sizeof *old.logprobs);
+    pl_asr_release_tokens(s, &old);
     s->n_segments++;
     s->begun++;
     return PARLEY_OK;

@@ -41,6 +41,8 @@ parley_status pl_asr_info(pl_arena *arena, const asr_files *files, const asr_con
 void pl_asr_align_options_init(const void *model, parley_align_options *options);
 parley_status pl_asr_align(const void *model, const float *pcm, size_t samples, pl_bytes text, const parley_align_options *options,
                            const atomic_bool *cancel, parley_alignment **alignment, parley_error *error);
+parley_status pl_asr_align_kv_bytes(const void *model, size_t samples, pl_bytes text, const parley_align_options *options, uint64_t *bytes,
+                                    parley_error *error);
 
 /* quantize.c */
 parley_status pl_asr_quantize(const pl_environment *environment, const pl_location *location, const parley_quantize_options *options,

@@ -1,6 +1,6 @@
 /* The greedy loop of any number of segments of any number of sessions: prompts and single tokens go through the decoder as one ragged batch. */
 #include "base/clock.h"
-#include "models/qwen3_asr/session.h"
+#include "models/qwen3_asr/stream.h"
 #include "sample/greedy.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ typedef struct batch {
     pl_tap tap; /* of the only segment, or off */
 } batch;
 
-static void fail(asr_session *s, parley_status status, const parley_error *error)
+void pl_asr_fail(asr_session *s, parley_status status, const parley_error *error)
 {
     if (s->state == ASR_STATE_FAILED)
         return;
@@ -34,126 +34,67 @@ static void fail(asr_session *s, parley_status status, const parley_error *error
     s->times.total = pl_seconds() - s->began;
 }
 
-static void end(row *r, parley_finish finish)
+static void end(asr_session *s, asr_segment *g, parley_finish finish)
 {
     parley_error error;
-    parley_status status = pl_asr_end(r->session, r->segment, finish, &error);
+    if (s->stream) {
+        pl_asr_stream_answered(s, finish);
+        return;
+    }
+    parley_status status = pl_asr_end(s, g, finish, &error);
     if (status != PARLEY_OK)
-        fail(r->session, status, &error);
+        pl_asr_fail(s, status, &error);
 }
 
-static void cancel_all(asr_session *s)
+/* One that is being encoded is cancelled when it is taken over. */
+void pl_asr_cancel_segments(asr_session *s)
 {
+    if (s->stream && s->stream->stage == ASR_STREAM_ASKED)
+        pl_asr_stream_answered(s, PARLEY_FINISH_CANCELLED);
     for (int i = 0; i < s->n_segments && s->state == ASR_STATE_RUNNING; i++)
-        if (s->segments[i].stage != ASR_DONE)
-            end(&(row){.session = s, .segment = &s->segments[i]}, PARLEY_FINISH_CANCELLED);
+        if (s->segments[i].stage != ASR_DONE && s->segments[i].stage != ASR_ENCODING)
+            end(s, &s->segments[i], PARLEY_FINISH_CANCELLED);
 }
 
 /* ------------------------------------------------------------------ which segments take part */
-
-static bool is_running(const asr_segment *g)
-{
-    return g->stage == ASR_PROMPT || g->stage == ASR_TOKENS;
-}
-
-static int running(const asr_session *s)
-{
-    int n = 0;
-    for (int i = s->oldest; i < s->begun; i++)
-        n += is_running(&s->segments[i]);
-    return n;
-}
-
-static uint64_t appetite(const asr_session *s)
-{
-    uint64_t bytes = 0;
-    for (int i = s->oldest; i < s->begun && s->state == ASR_STATE_RUNNING; i++)
-        bytes += is_running(&s->segments[i]) ? pl_asr_appetite(s, &s->segments[i]) : 0;
-    return bytes;
-}
-
-static int next_waiting(const asr_session *s)
-{
-    int i = s->oldest;
-    while (i < s->n_segments && s->segments[i].stage != ASR_WAITING)
-        i++;
-    return i;
-}
-
-static void begin(asr_session *s, int i)
-{
-    parley_error error;
-    double clock = pl_seconds();
-    s->begun = i < s->begun ? s->begun : i + 1;
-    parley_status status = pl_asr_begin(s, &s->segments[i], &error);
-    s->times.encode += pl_seconds() - clock;
-    if (status == PARLEY_CANCELLED)
-        cancel_all(s);
-    else if (status != PARLEY_OK)
-        fail(s, status, &error);
-}
-
-/* Whether segment `i`, the next that waits, has room in the session's batch and, beside `cached` bytes, in memory. */
-static bool has_room(const asr_session *s, int i, uint64_t cached)
-{
-    int most = s->tap.call ? 1 : s->options.batch;
-    if (s->state != ASR_STATE_RUNNING || i == s->n_segments || running(s) >= most)
-        return false;
-    return !cached || cached + pl_asr_appetite(s, &s->segments[i]) <= s->most_cached;
-}
-
-/* Segments that wait are encoded one after the other, as many as there is room for; `*cached`: bytes of all sessions. */
-static void begin_segments(asr_session *s, uint64_t *cached)
-{
-    for (int i; has_room(s, i = next_waiting(s), *cached);) {
-        begin(s, i);
-        *cached += s->state == ASR_STATE_RUNNING && is_running(&s->segments[i]) ? pl_asr_appetite(s, &s->segments[i]) : 0;
-    }
-}
-
-bool pl_asr_has_room(const asr_session *s)
-{
-    return has_room(s, next_waiting(s), appetite(s));
-}
-
-void pl_asr_begin_segments(asr_session *s)
-{
-    uint64_t cached = appetite(s);
-    begin_segments(s, &cached);
-}
 
 /* A token, or what one step takes of a prompt: `*room` positions are left for these. */
 static row row_of(asr_session *s, asr_segment *g, int *room)
 {
     if (g->stage == ASR_TOKENS)
         return (row){s, g, 1, true};
-    int left = (int)((int64_t)g->prompt.ids.count - g->kv.length), count = left < *room || s->tap.call ? left : *room;
+    int left = (int)(g->length - g->kv.length), count = left < *room || s->tap.call ? left : *room;
     *room -= count;
     return (row){s, g, count, count == left};
 }
 
 /* Cache rows are reserved one by one, so that a segment that finds none does not stop the others. */
+static void take_row(batch *b, asr_session *s, asr_segment *g, int *room)
+{
+    parley_error error;
+    if (!pl_asr_is_running(g) || (g->stage == ASR_PROMPT && *room <= 0) || b->count == MOST_ROWS)
+        return;
+    row r = row_of(s, g, room);
+    parley_status status = pl_kv_reserve(&g->kv, r.count, &error);
+    if (status != PARLEY_OK)
+        pl_asr_fail(s, status, &error);
+    else
+        b->rows[b->count++] = r;
+}
+
 static void take_rows(batch *b, asr_session *s, int *room)
 {
-    for (int i = s->oldest; i < s->begun && s->state == ASR_STATE_RUNNING && b->count < MOST_ROWS; i++) {
-        asr_segment *g = &s->segments[i];
-        parley_error error;
-        if (!is_running(g) || (g->stage == ASR_PROMPT && *room <= 0))
-            continue;
-        row r = row_of(s, g, room);
-        parley_status status = pl_kv_reserve(&g->kv, r.count, &error);
-        if (status != PARLEY_OK)
-            fail(s, status, &error);
-        else
-            b->rows[b->count++] = r;
-    }
+    if (s->stream)
+        take_row(b, s, &s->stream->answer, room);
+    for (int i = s->oldest; i < s->begun && s->state == ASR_STATE_RUNNING; i++)
+        take_row(b, s, &s->segments[i], room);
 }
 
 static void drop_failed(batch *b)
 {
     int kept = 0;
     for (int i = 0; i < b->count; i++)
-        if (b->rows[i].session->state == ASR_STATE_RUNNING)
+        if (pl_asr_runs(b->rows[i].session))
             b->rows[kept++] = b->rows[i];
     b->count = kept;
 }
@@ -165,7 +106,7 @@ static void fill_input(const batch *b, const row *r, float *x)
     const asr_segment *g = r->segment;
     int width = b->model->config.text.width;
     if (g->stage == ASR_PROMPT)
-        memcpy(x, g->input + g->kv.length * width, (size_t)r->count * (size_t)width * sizeof *x);
+        memcpy(x, g->input + (g->kv.length - g->input_at) * width, (size_t)r->count * (size_t)width * sizeof *x);
     else
         pl_asr_embed(b->compute->k, &b->model->network, g->tokens[g->n_tokens - 1], x);
 }
@@ -261,32 +202,31 @@ static void choose(row *r, const float *scores)
     asr_segment *g = r->segment;
     const asr_config *c = &r->session->model->config;
     parley_error error;
-    parley_status status = pl_greedy(scores, c->head_rows, &g->tokens[g->n_tokens], &g->logprobs[g->n_tokens], &error);
+    parley_status status = pl_greedy(scores, c->head_rows, &g->tokens[g->n_tokens], g->logprobs ? &g->logprobs[g->n_tokens] : NULL, &error);
     if (status != PARLEY_OK) {
-        fail(r->session, status, &error);
+        pl_asr_fail(r->session, status, &error);
         return;
     }
     g->n_tokens++;
     follow_teacher(r->session, g);
     int32_t id = g->tokens[g->n_tokens - 1];
     if (g->stage == ASR_PROMPT) {
-        pl_release(&r->session->arena.allocator, g->input, g->prompt.ids.count, (size_t)c->text.width * sizeof *g->input);
-        g->input = NULL;
+        pl_asr_release_input(r->session, g);
         g->stage = ASR_TOKENS;
     }
     if (pl_asr_ends(c, id)) {
-        end(r, PARLEY_FINISH_STOP);
+        end(r->session, g, PARLEY_FINISH_STOP);
     } else if (g->guard && pl_loop_guard_push(g->guard, id, &g->keep)) {
         g->guarded = g->result.looped = true;
-        end(r, PARLEY_FINISH_STOP);
+        end(r->session, g, PARLEY_FINISH_STOP);
     } else if (g->n_tokens == g->budget) {
-        end(r, PARLEY_FINISH_LENGTH);
+        end(r->session, g, PARLEY_FINISH_LENGTH);
     }
 }
 
 static void note_memory(asr_session *s)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = s->stream ? s->stream->answer.kv.bytes : 0;
     for (int i = s->oldest; i < s->begun; i++)
         bytes += s->segments[i].kv.bytes;
     if (bytes > s->kv_bytes)
@@ -320,7 +260,7 @@ static parley_status run_step(batch *b, parley_error *error)
         note_memory(b->rows[i].session);
         if (!b->rows[i].answers)
             continue;
-        if (b->rows[i].session->state == ASR_STATE_RUNNING)
+        if (pl_asr_runs(b->rows[i].session))
             choose(&b->rows[i], scores);
         scores += vocabulary;
     }
@@ -331,9 +271,9 @@ static void fail_all(batch *b, parley_status status, const parley_error *error)
 {
     for (int i = 0; i < b->count; i++)
         if (status == PARLEY_CANCELLED)
-            cancel_all(b->rows[i].session);
+            pl_asr_cancel_segments(b->rows[i].session);
         else
-            fail(b->rows[i].session, status, error);
+            pl_asr_fail(b->rows[i].session, status, error);
 }
 
 static void step_alike(asr_session *const *sessions, int count, int *room)
@@ -355,15 +295,15 @@ static void step_alike(asr_session *const *sessions, int count, int *room)
         fail_all(&b, status, &error);
 }
 
-static void settle(asr_session *s)
+void pl_asr_settle(asr_session *s)
 {
     parley_error error;
     parley_status status = s->state == ASR_STATE_RUNNING ? pl_asr_split_looped(s, &error) : PARLEY_OK;
     if (status != PARLEY_OK)
-        fail(s, status, &error);
+        pl_asr_fail(s, status, &error);
     while (s->oldest < s->n_segments && s->segments[s->oldest].stage == ASR_DONE)
         s->oldest++;
-    if (s->state != ASR_STATE_RUNNING || s->done < s->n_segments)
+    if (s->stream || s->state != ASR_STATE_RUNNING || s->done < s->n_segments)
         return;
     s->state = ASR_STATE_DONE;
     s->times.total = pl_seconds() - s->began;
@@ -377,13 +317,13 @@ void pl_asr_advance(asr_session *const *sessions, size_t count, int32_t prompt_r
     uint64_t cached = 0;
     for (size_t i = 0; i < count && i < MOST_AT_ONCE; i++) {
         if (atomic_load(&sessions[i]->cancelled))
-            cancel_all(sessions[i]);
-        cached += appetite(sessions[i]);
+            pl_asr_cancel_segments(sessions[i]);
+        cached += pl_asr_cached(sessions[i]);
     }
     for (size_t i = 0; i < count && i < MOST_AT_ONCE; i++) {
         asr_session *s = sessions[i];
-        begin_segments(s, &cached);
-        if (s->state != ASR_STATE_RUNNING)
+        pl_asr_begin_segments(s, &cached);
+        if (!pl_asr_runs(s))
             continue;
         if (s->tap.call)
             step_alike(&s, 1, &room);
@@ -394,5 +334,5 @@ void pl_asr_advance(asr_session *const *sessions, size_t count, int32_t prompt_r
         if (n[kind])
             step_alike(alike[kind], n[kind], &room);
     for (size_t i = 0; i < count && i < MOST_AT_ONCE; i++)
-        settle(sessions[i]);
+        pl_asr_settle(sessions[i]);
 }

@@ -73,12 +73,12 @@ parley_status pl_asr_cut(asr_session *s, parley_error *error)
 /* ------------------------------------------------------------------ beginning */
 
 /* The segment's samples; a short piece of a longer sound with zeros behind it. */
-static parley_status samples_of(asr_session *s, const asr_segment *g, const float **pcm, parley_error *error)
+static parley_status samples_of(const asr_session *s, pl_compute *compute, const asr_segment *g, const float **pcm, parley_error *error)
 {
     *pcm = s->pcm + g->first;
     if (g->padded == g->samples)
         return PARLEY_OK;
-    float *padded = pl_arena_alloc(&s->compute.step, (size_t)g->padded, sizeof *padded);
+    float *padded = pl_arena_alloc(&compute->step, (size_t)g->padded, sizeof *padded);
     if (!padded)
         return pl_fail_memory(error, "a short segment");
     memcpy(padded, *pcm, (size_t)g->samples * sizeof *padded);
@@ -90,31 +90,28 @@ static parley_status make_prompt(asr_session *s, asr_segment *g, int64_t rows, p
 {
     const asr_model *m = s->model;
     PL_TRY(write_prompt(s, g->bare ? (pl_span){"", 0} : s->context, rows, &g->prompt, error));
-    int64_t length = (int64_t)g->prompt.ids.count, room = m->config.context_length - length;
+    g->length = (int64_t)g->prompt.ids.count;
+    int64_t room = m->config.context_length - g->length;
     int32_t budget = s->options.budget == PARLEY_TOKENS_GIVEN
                          ? s->options.max_tokens
                          : pl_answer_budget((double)g->samples / PARLEY_ASR_RATE, (int32_t)(room > 0 ? room : 0));
     if (budget < 1 || budget > room)
-        return pl_fail(error, PARLEY_LIMIT, "a prompt of %lld positions and %d tokens, the model has %d", (long long)length, (int)budget,
+        return pl_fail(error, PARLEY_LIMIT, "a prompt of %lld positions and %d tokens, the model has %d", (long long)g->length, (int)budget,
                        (int)m->config.context_length);
-    g->budget = budget;
-    pl_tap_ids(&s->tap, "prompt_ids", g->prompt.ids.ids, length, 0);
-    return PARLEY_OK;
+    pl_tap_ids(&s->tap, "prompt_ids", g->prompt.ids.ids, g->length, 0);
+    return pl_asr_allow_tokens(s, g, budget, error);
 }
 
-static parley_status allocate(asr_session *s, asr_segment *g, parley_error *error)
+parley_status pl_asr_allow_tokens(asr_session *s, asr_segment *g, int32_t n, parley_error *error)
 {
-    static const pl_type types[] = {PL_F32, PL_F16, PL_BF16, PL_Q8_0};
-    const asr_model *m = s->model;
     const parley_allocator *a = &s->arena.allocator;
-    g->input = pl_alloc(a, g->prompt.ids.count, (size_t)m->config.text.width * sizeof *g->input);
-    g->tokens = pl_alloc(a, (size_t)g->budget, sizeof *g->tokens);
-    g->logprobs = pl_alloc(a, (size_t)g->budget, sizeof *g->logprobs);
-    pl_transformer_kv(&m->network.text, a, types[s->options.kv], m->config.context_length, &g->kv);
-    if (!g->input || !g->tokens || !g->logprobs)
-        return pl_fail_memory(error, "a segment");
+    g->budget = n;
     g->n_tokens = 0;
     g->guarded = false;
+    g->tokens = pl_alloc(a, (size_t)n, sizeof *g->tokens);
+    g->logprobs = s->stream ? NULL : pl_alloc(a, (size_t)n, sizeof *g->logprobs);
+    if (!g->tokens || (!g->logprobs && !s->stream))
+        return pl_fail_memory(error, "the tokens of an answer");
     if (s->options.budget == PARLEY_TOKENS_GIVEN)
         return PARLEY_OK;
     g->guard = pl_alloc(a, 1, sizeof *g->guard);
@@ -122,6 +119,15 @@ static parley_status allocate(asr_session *s, asr_segment *g, parley_error *erro
         return pl_fail_memory(error, "a loop guard");
     pl_loop_guard_init(g->guard);
     return PARLEY_OK;
+}
+
+static parley_status allocate(asr_session *s, asr_segment *g, parley_error *error)
+{
+    static const pl_type types[] = {PL_F32, PL_F16, PL_BF16, PL_Q8_0};
+    const asr_model *m = s->model;
+    g->input = pl_alloc(&s->arena.allocator, g->prompt.ids.count, (size_t)m->config.text.width * sizeof *g->input);
+    pl_transformer_kv(&m->network.text, &s->arena.allocator, types[s->options.kv], m->config.context_length, &g->kv);
+    return g->input ? PARLEY_OK : pl_fail_memory(error, "a segment");
 }
 
 /* Embeddings of the ids; the tower's rows where the sound stands. */
@@ -137,21 +143,35 @@ static void fill(asr_session *s, asr_segment *g, const float *rows)
     }
 }
 
-static parley_status encode(asr_session *s, asr_segment *g, parley_error *error)
+static parley_status encode(asr_session *s, pl_compute *compute, asr_segment *g, parley_error *error)
 {
     const float *pcm;
-    PL_TRY(samples_of(s, g, &pcm, error));
+    PL_TRY(samples_of(s, compute, g, &pcm, error));
     int64_t n = pl_asr_audio_rows(s->model, g->padded);
-    float *rows = pl_step_floats(&s->compute, n * s->model->config.text.width);
+    float *rows = pl_step_floats(compute, n * s->model->config.text.width);
     if (!rows)
         return pl_fail_memory(error, "the rows of a sound");
-    PL_TRY(pl_asr_encode(&s->compute, s->model, pcm, g->padded, s->options.attention == PARLEY_ATTENTION_FULL, &s->cancelled, &s->tap, rows, error));
+    PL_TRY(pl_asr_encode(compute, s->model, pcm, g->padded, s->options.attention == PARLEY_ATTENTION_FULL, &s->cancelled, &s->tap, rows, error));
     PL_TRY(make_prompt(s, g, n, error));
     PL_TRY(allocate(s, g, error));
     fill(s, g, rows);
-    g->stage = ASR_PROMPT;
     return PARLEY_OK;
 }
+
+parley_status pl_asr_encode_segment(asr_session *s, pl_compute *compute, asr_segment *g, bool *silent, parley_error *error)
+{
+    *silent = g->padded < ASR_MIN_SAMPLES; /* too short for the front end, and for speech */
+    if (!*silent && !g->bare)
+        PL_TRY(pl_asr_is_silent(s, compute, g->first, g->samples, (int64_t)s->samples, silent, error));
+    if (*silent)
+        return PARLEY_OK;
+    pl_arena_mark mark = pl_arena_save(&compute->step);
+    parley_status status = encode(s, compute, g, error);
+    pl_arena_restore(&compute->step, mark);
+    return status;
+}
+
+/* ------------------------------------------------------------------ caches */
 
 uint64_t pl_asr_appetite(const asr_session *s, const asr_segment *g)
 {
@@ -191,39 +211,41 @@ parley_status pl_asr_kv_bytes(const asr_session *s, uint64_t *bytes, parley_erro
     return status;
 }
 
-parley_status pl_asr_begin(asr_session *s, asr_segment *g, parley_error *error)
+/* ------------------------------------------------------------------ ending */
+
+void pl_asr_release_input(asr_session *s, asr_segment *g)
 {
-    bool silent = g->padded < ASR_MIN_SAMPLES; /* too short for the front end, and for speech */
-    if (!silent && !g->bare)
-        PL_TRY(pl_asr_is_silent(s, g->first, g->samples, (int64_t)s->samples, &silent, error));
-    if (silent) {
-        g->result.no_speech = true;
-        return pl_asr_end(s, g, PARLEY_FINISH_STOP, error);
-    }
-    pl_arena_mark mark = pl_arena_save(&s->compute.step);
-    parley_status status = encode(s, g, error);
-    pl_arena_restore(&s->compute.step, mark);
-    return status;
+    if (g->input)
+        pl_release(&s->arena.allocator, g->input, (size_t)(g->length - g->input_at), (size_t)s->model->config.text.width * sizeof *g->input);
+    g->input = NULL;
 }
 
-/* ------------------------------------------------------------------ ending */
+void pl_asr_release_tokens(asr_session *s, asr_segment *g)
+{
+    const parley_allocator *a = &s->arena.allocator;
+    pl_release(a, g->tokens, (size_t)g->budget, sizeof *g->tokens);
+    pl_release(a, g->logprobs, (size_t)g->budget, sizeof *g->logprobs);
+    g->tokens = NULL;
+    g->logprobs = NULL;
+}
+
+void pl_asr_release_guard(asr_session *s, asr_segment *g)
+{
+    pl_release(&s->arena.allocator, g->guard, 1, sizeof *g->guard);
+    g->guard = NULL;
+}
 
 void pl_asr_release(asr_session *s, asr_segment *g)
 {
-    const parley_allocator *a = &s->arena.allocator;
-    if (g->input)
-        pl_release(a, g->input, g->prompt.ids.count, (size_t)s->model->config.text.width * sizeof *g->input);
-    pl_release(a, g->guard, 1, sizeof *g->guard);
+    pl_asr_release_input(s, g);
+    pl_asr_release_guard(s, g);
     if (g->kv.allocator.alloc)
         pl_kv_free(&g->kv);
     pl_ids_free(&g->prompt.ids);
-    g->input = NULL;
-    g->guard = NULL;
     g->prompt = (asr_prompt){0};
 }
 
-/* What counts of the tokens: not the end id, and one copy where the guard ended a loop. */
-static size_t spoken(const asr_segment *g, parley_finish finish)
+size_t pl_asr_spoken(const asr_segment *g, parley_finish finish)
 {
     if (g->guarded)
         return (size_t)g->keep;
@@ -246,7 +268,7 @@ static parley_status parse(asr_session *s, asr_segment *g, parley_finish finish,
     pl_span raw;
     pl_answer answer;
     pl_span forced = {s->language ? s->language->name : "", s->language ? strlen(s->language->name) : 0};
-    PL_TRY(pl_detokenize(&s->arena, s->model->tokenizer, g->tokens, spoken(g, finish), &raw, error));
+    PL_TRY(pl_detokenize(&s->arena, s->model->tokenizer, g->tokens, pl_asr_spoken(g, finish), &raw, error));
     PL_TRY(pl_answer_parse(&s->arena, raw, forced, &answer, error));
     PL_TRY(copy_span(s, answer.text, &g->result.text, error));
     PL_TRY(copy_span(s, answer.language, &g->result.language, error));

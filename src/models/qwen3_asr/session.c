@@ -36,11 +36,11 @@ static void session_close(parley_asr *session)
 {
     asr_session *s = (asr_session *)session;
     parley_allocator allocator = s->arena.allocator;
+    pl_asr_drop_ahead(s);
     for (int i = 0; i < s->n_segments; i++) {
         asr_segment *g = &s->segments[i];
         pl_asr_release(s, g);
-        pl_release(&allocator, g->tokens, (size_t)g->budget, sizeof *g->tokens);
-        pl_release(&allocator, g->logprobs, (size_t)g->budget, sizeof *g->logprobs);
+        pl_asr_release_tokens(s, g);
         pl_release(&allocator, g->heard.tokens, (size_t)g->heard.budget, sizeof *g->heard.tokens);
         pl_release(&allocator, g->heard.logprobs, (size_t)g->heard.budget, sizeof *g->heard.logprobs);
     }
@@ -49,6 +49,7 @@ static void session_close(parley_asr *session)
     pl_asr_stream_close(s);
     pl_release(&allocator, s->pcm, s->capacity, sizeof *s->pcm);
     pl_compute_close(&s->compute);
+    pl_compute_close(&s->ahead.own);
     pl_arena_free(&s->joining);
     pl_arena_free(&s->arena);
     pl_release(&allocator, s, 1, sizeof *s);
@@ -205,11 +206,17 @@ static parley_status finish(parley_asr *session, parley_error *error)
 
 static parley_status state_of(const asr_session *s, parley_error *error)
 {
-    if (s->stream)
+    if (s->stream && !s->stepped)
         return pl_fail(error, PARLEY_STATE, "the session is a stream: parley_asr_poll() advances it");
-    if (s->state == ASR_STATE_SOUND)
+    if (!s->stream && s->state == ASR_STATE_SOUND)
         return pl_fail(error, PARLEY_STATE, "the sound is not finished: parley_asr_finish() comes first");
     return failure_of(s, error);
+}
+
+/* A whole sound between its parts needs nothing but the step; a stream has something to step when it has been asked. */
+static bool takes_part(const asr_session *s)
+{
+    return s->stream ? pl_asr_runs(s) && s->stream->stage == ASR_STREAM_ASKED : s->state == ASR_STATE_RUNNING;
 }
 
 static parley_status poll(parley_asr *session, parley_asr_update *update, bool *got, parley_error *error)
@@ -218,15 +225,14 @@ static parley_status poll(parley_asr *session, parley_asr_update *update, bool *
     *got = false;
     if (!s->stream)
         return pl_fail(error, PARLEY_STATE, "the session is no stream: parley_asr_step() advances it");
+    while (takes_part(s) || pl_asr_stream_wants(s))
+        if (takes_part(s))
+            pl_asr_advance(&s, 1, INT32_MAX);
+        else
+            pl_asr_stream_prepare(s);
     PL_TRY(failure_of(s, error));
-    parley_error failure;
-    parley_status status = pl_asr_stream_poll(s, update, got, &failure);
-    if (status == PARLEY_OK)
-        return PARLEY_OK;
-    s->state = ASR_STATE_FAILED;
-    s->failure = failure;
-    s->failure.status = status;
-    return failure_of(s, error);
+    *got = pl_asr_stream_take_update(s, update);
+    return PARLEY_OK;
 }
 
 static parley_status step(parley_asr *const *sessions, size_t count, int32_t prompt_rows, size_t *running, parley_error *errors)
@@ -237,32 +243,61 @@ static parley_status step(parley_asr *const *sessions, size_t count, int32_t pro
     for (size_t i = 0; i < count; i += AT_ONCE) {
         asr_session *some[AT_ONCE];
         size_t n = 0;
-        for (size_t j = i; j < count && j < i + AT_ONCE; j++)
-            if (((asr_session *)sessions[j])->state == ASR_STATE_RUNNING && !((asr_session *)sessions[j])->stream)
-                some[n++] = (asr_session *)sessions[j];
+        for (size_t j = i; j < count && j < i + AT_ONCE; j++) {
+            asr_session *s = (asr_session *)sessions[j];
+            s->stepped = takes_part(s);
+            if (s->stepped)
+                some[n++] = s;
+        }
         if (n)
             pl_asr_advance(some, n, prompt_rows);
     }
     for (size_t i = 0; i < count; i++) {
-        const asr_session *s = (const asr_session *)sessions[i];
-        parley_status status = state_of(s, errors ? &errors[i] : NULL);
+        parley_status status = state_of((const asr_session *)sessions[i], errors ? &errors[i] : NULL);
         if (first == PARLEY_OK)
             first = status;
-        *running += s->state == ASR_STATE_RUNNING && !s->stream;
+        *running += takes_part((const asr_session *)sessions[i]);
     }
     return first;
 }
 
-static bool wants_preparing(const parley_asr *session)
+static bool can_step(const parley_asr *session)
 {
     const asr_session *s = (const asr_session *)session;
-    return !s->stream && pl_asr_has_room(s);
+    return s->state == ASR_STATE_FAILED || (s->stream ? takes_part(s) : pl_asr_running(s) > 0);
 }
 
-/* A failure is kept for the step. */
+static bool wants_preparing(parley_asr *session)
+{
+    asr_session *s = (asr_session *)session;
+    if (s->stream)
+        return pl_asr_stream_wants(s);
+    bool wants = pl_asr_pick(s);
+    pl_asr_settle(s);
+    return wants;
+}
+
+/* Failures are kept for the step. */
 static void prepare(parley_asr *session)
 {
-    pl_asr_begin_segments((asr_session *)session);
+    asr_session *s = (asr_session *)session;
+    const pl_environment *env = &s->model->env;
+    if (s->stream) {
+        pl_asr_stream_prepare(s);
+        return;
+    }
+    asr_ahead *a = &s->ahead;
+    if (!a->own.k)
+        a->status = pl_compute_open(&env->allocator, env->kernels, env->pool, s->compute.int8, &a->own, &a->error);
+    if (a->status == PARLEY_OK)
+        pl_asr_run_ahead(s, &a->own);
+    a->encoded = true;
+}
+
+static bool take_update(parley_asr *session, parley_asr_update *update)
+{
+    asr_session *s = (asr_session *)session;
+    return s->stream && pl_asr_stream_take_update(s, update);
 }
 
 static parley_status kv_bytes(const parley_asr *session, uint64_t *bytes, parley_error *error)
@@ -331,7 +366,7 @@ static double part_heard(const asr_segment *g)
 {
     double wanted = 4.0 * (double)g->samples / PARLEY_ASR_RATE, said = g->n_tokens / wanted;
     if (g->stage == ASR_PROMPT)
-        return 0.5 * (double)g->kv.length / (double)g->prompt.ids.count;
+        return 0.5 * (double)g->kv.length / (double)g->length;
     return g->stage == ASR_TOKENS ? 0.5 + 0.5 * (said < 1 ? said : 1) : g->stage == ASR_DONE;
 }
 
@@ -349,9 +384,13 @@ static void result(parley_asr *session, parley_asr_result *r)
 {
     asr_session *s = (asr_session *)session;
     int count = 0;
-    while (count < s->n_segments && s->segments[count].stage == ASR_DONE) {
-        s->results[count] = s->segments[count].result;
-        count++;
+    bool spaced = false; /* as the texts so far end */
+    for (; count < s->n_segments && s->segments[count].stage == ASR_DONE; count++) {
+        parley_asr_segment *to = &s->results[count];
+        *to = s->segments[count].result;
+        pl_span text = {to->text, strlen(to->text)};
+        to->spaced = spaced && pl_text_spaced_before(text);
+        spaced = text.length ? pl_text_spaced_behind(text) : spaced;
     }
     if (count > s->joined)
         join(s, count);
@@ -387,12 +426,15 @@ const pl_asr_ops pl_asr_ops_qwen3 = {
     .finish = finish,
     .step = step,
     .poll = poll,
+    .can_step = can_step,
     .wants_preparing = wants_preparing,
     .prepare = prepare,
+    .take_update = take_update,
     .kv_bytes = kv_bytes,
     .cancel = cancel,
     .result = result,
     .sound = sound,
     .align_options_init = pl_asr_align_options_init,
     .align = pl_asr_align,
+    .align_kv_bytes = pl_asr_align_kv_bytes,
 };

@@ -53,9 +53,9 @@ parley_status pl_asr_stream_open(asr_session *s, parley_error *error)
     t->window = (int64_t)m->config.tower.window_infer * m->config.front.hop;
     t->window_rows = pl_tower_tokens(&m->config.tower, m->config.tower.window_infer);
     t->worst = PARLEY_FINISH_STOP;
-    t->prompt.ids.allocator = *a;
+    t->prompt.ids.allocator = t->bare.ids.allocator = *a;
     begin_segment(t);
-    pl_transformer_kv(&m->network.text, a, types[s->options.kv], m->config.context_length, &t->kv);
+    pl_transformer_kv(&m->network.text, a, types[s->options.kv], m->config.context_length, &t->answer.kv);
     pl_tokenize_options tokenizing = {.splitter = m->env.splitter};
     return pl_asr_prompt(&m->config, m->tokenizer, tokenizing, s->context, s->language ? s->language->name : NULL, 0, &t->prompt, error);
 }
@@ -65,9 +65,10 @@ void pl_asr_stream_close(asr_session *s)
     asr_stream *t = s->stream;
     if (!t)
         return;
-    if (t->kv.allocator.alloc)
-        pl_kv_free(&t->kv);
+    pl_asr_release(s, &t->answer);
+    pl_asr_release_tokens(s, &t->answer);
     pl_ids_free(&t->prompt.ids);
+    pl_ids_free(&t->bare.ids);
     for (int i = 0; i < 2; i++)
         pl_arena_free(&t->arenas[i]);
 }
@@ -97,58 +98,33 @@ void pl_asr_stream_pushed(asr_session *s, size_t samples)
         s->began = pl_seconds();
 }
 
-/* ------------------------------------------------------------------ answers */
+/* ------------------------------------------------------------------ updates */
 
-static parley_status hear_nothing(asr_stream *t)
-{
-    t->text.text = t->text.language = (pl_span){"", 0};
-    t->text.no_speech = true;
-    t->finish = PARLEY_FINISH_STOP;
-    t->looped = false;
-    return PARLEY_OK;
-}
-
-static parley_status hear(asr_session *s, int64_t samples, bool final, parley_error *error)
+static void tell(asr_session *s, int64_t samples, bool final)
 {
     asr_stream *t = s->stream;
-    pl_span said = {"", 0};
-    bool nothing, is_rest = final && t->base > 0 && samples < ASR_STREAM_LEAST;
-    if (!is_rest && samples < ASR_MIN_SAMPLES)
-        return hear_nothing(t);
-    PL_TRY(pl_asr_stream_is_silent(s, samples, &nothing, error));
-    if (!nothing) {
-        PL_TRY(pl_asr_stream_answer(s, samples, is_rest, &said, error));
-        PL_TRY(pl_asr_stream_is_echo(s, samples, is_rest, said, &nothing, error));
-    }
-    t->answered = samples;
-    if (nothing)
-        return hear_nothing(t);
-    t->step++;
-    return pl_asr_stream_take(s, said, final, error);
-}
-
-static void tell(const asr_session *s, int64_t samples, bool final, parley_asr_update *update)
-{
-    const asr_stream *t = s->stream;
-    *update = (parley_asr_update){.size = sizeof *update,
-                                  .final = final,
-                                  .start = (double)t->base / PARLEY_ASR_RATE,
-                                  .end = (double)(t->base + samples) / PARLEY_ASR_RATE,
-                                  .text = t->text.text.text,
-                                  .length = t->text.text.length,
-                                  .stable = final ? t->text.text.length : t->text.stable,
-                                  .language = t->text.language.text,
-                                  .finish = final ? t->finish : PARLEY_FINISH_NONE,
-                                  .no_speech = t->text.no_speech,
-                                  .looped = t->looped,
-                                  .echoed = t->echoed};
+    t->has_update = true;
+    t->update = (parley_asr_update){.size = sizeof t->update,
+                                    .final = final,
+                                    .start = (double)t->base / PARLEY_ASR_RATE,
+                                    .end = (double)(t->base + samples) / PARLEY_ASR_RATE,
+                                    .text = t->text.text.text,
+                                    .length = t->text.text.length,
+                                    .stable = final ? t->text.text.length : t->text.stable,
+                                    .language = t->text.language.text,
+                                    .finish = final ? t->finish : PARLEY_FINISH_NONE,
+                                    .no_speech = t->text.no_speech,
+                                    .looped = t->looped,
+                                    .echoed = t->echoed,
+                                    .spaced = t->spaced && pl_text_spaced_before(t->text.text)};
 }
 
 /* Ends the segment with its first `samples`; the rest begins the next one. */
-static void end_segment(asr_session *s, int64_t samples, parley_asr_update *update)
+static void end_segment(asr_session *s, int64_t samples)
 {
     asr_stream *t = s->stream;
-    tell(s, samples, true, update);
+    tell(s, samples, true);
+    t->spaced = t->text.text.length ? pl_text_spaced_behind(t->text.text) : t->spaced;
     if (t->finish > t->worst)
         t->worst = t->finish;
     t->base += samples;
@@ -166,7 +142,73 @@ static parley_status end_sound(asr_session *s, parley_finish finish)
     return PARLEY_OK;
 }
 
-/* ------------------------------------------------------------------ updates */
+static parley_status cancelled(asr_session *s)
+{
+    asr_stream *t = s->stream;
+    t->finish = PARLEY_FINISH_CANCELLED;
+    if (t->answered > 0)
+        tell(s, t->answered, true);
+    return end_sound(s, PARLEY_FINISH_CANCELLED);
+}
+
+/* ------------------------------------------------------------------ answers */
+
+static void hear_nothing(asr_stream *t)
+{
+    t->text.text = t->text.language = (pl_span){"", 0};
+    t->text.no_speech = true;
+    t->finish = PARLEY_FINISH_STOP;
+    t->looped = false;
+}
+
+/* What was being heard says this behind the prefix, or nothing at all. */
+static parley_status conclude(asr_session *s, bool nothing, pl_span said, parley_error *error)
+{
+    asr_stream *t = s->stream;
+    t->stage = ASR_STREAM_IDLE;
+    t->answered = t->now.samples;
+    if (nothing) {
+        hear_nothing(t);
+    } else {
+        t->step++;
+        PL_TRY(pl_asr_stream_take(s, said, t->now.final, error));
+    }
+    if (t->now.final)
+        end_segment(s, t->now.samples);
+    else
+        tell(s, t->now.samples, false);
+    return PARLEY_OK;
+}
+
+static parley_status hear(asr_session *s, int64_t samples, bool final, parley_error *error)
+{
+    asr_stream *t = s->stream;
+    bool is_rest = final && t->base > 0 && samples < ASR_STREAM_LEAST, nothing = !is_rest && samples < ASR_MIN_SAMPLES;
+    t->now = (asr_stream_chunk){.samples = samples, .final = final, .is_rest = is_rest};
+    if (!nothing)
+        PL_TRY(pl_asr_stream_is_silent(s, &nothing, error));
+    return nothing ? conclude(s, true, (pl_span){"", 0}, error) : pl_asr_stream_ask(s, error);
+}
+
+static parley_status read_answer(asr_session *s, parley_error *error)
+{
+    asr_stream *t = s->stream;
+    pl_span said;
+    bool doubtful;
+    PL_TRY(pl_asr_stream_said(s, &said, error));
+    parley_finish finish = t->answer.result.finish;
+    pl_asr_release_tokens(s, &t->answer);
+    if (t->now.bare) {
+        PL_TRY(pl_asr_stream_is_echo(s, said, &doubtful, error));
+        return conclude(s, doubtful, t->now.said, error);
+    }
+    t->finish = finish;
+    t->looped = t->answer.guarded;
+    PL_TRY(pl_asr_stream_is_doubtful(s, said, &doubtful, error));
+    return doubtful ? pl_asr_stream_ask_bare(s, said, error) : conclude(s, false, said, error);
+}
+
+/* ------------------------------------------------------------------ chunks */
 
 /* Within the last chunk: all text that stands is of the sound before it, so that none of it is heard again behind the cut. */
 static int64_t quiet_place(const asr_session *s)
@@ -176,63 +218,77 @@ static int64_t quiet_place(const asr_session *s)
     return pl_segment_end(s->pcm + t->at, t->heard, 0, &rule);
 }
 
-static parley_status hear_chunk(asr_session *s, parley_asr_update *update, parley_error *error)
+static bool has_chunk(const asr_stream *t)
+{
+    return t->filled - t->at - t->heard >= t->chunk;
+}
+
+static parley_status hear_chunk(asr_session *s, parley_error *error)
 {
     asr_stream *t = s->stream;
     t->heard += t->chunk;
     bool full = t->heard + t->chunk > t->limit;
-    int64_t samples = full ? quiet_place(s) : t->heard;
-    PL_TRY(hear(s, samples, full, error));
-    if (full)
-        end_segment(s, samples, update);
-    else
-        tell(s, samples, false, update);
-    return PARLEY_OK;
+    return hear(s, full ? quiet_place(s) : t->heard, full, error);
 }
 
 /* What is left when the sound has ended. */
-static parley_status hear_rest(asr_session *s, parley_asr_update *update, bool *got, parley_error *error)
+static parley_status hear_rest(asr_session *s, parley_error *error)
 {
     asr_stream *t = s->stream;
     t->heard = t->filled - t->at;
     if (t->heard == 0)
         return end_sound(s, PARLEY_FINISH_STOP);
     if (t->answered < t->heard)
-        PL_TRY(hear(s, t->heard, true, error));
-    end_segment(s, t->heard, update);
-    *got = true;
+        return hear(s, t->heard, true, error);
+    end_segment(s, t->heard);
     return PARLEY_OK;
 }
 
-static parley_status cancelled(asr_session *s, parley_asr_update *update, bool *got)
+static parley_status begin_chunk(asr_session *s, parley_error *error)
 {
     asr_stream *t = s->stream;
-    t->finish = PARLEY_FINISH_CANCELLED;
-    *got = t->answered > 0;
-    if (*got)
-        tell(s, t->answered, true, update);
-    return end_sound(s, PARLEY_FINISH_CANCELLED);
-}
-
-parley_status pl_asr_stream_poll(asr_session *s, parley_asr_update *update, bool *got, parley_error *error)
-{
-    asr_stream *t = s->stream;
-    if (s->state == ASR_STATE_DONE)
-        return PARLEY_OK;
     t->turn ^= 1;
     t->work = (asr_stream_work){0};
     pl_arena_reset(pl_asr_stream_arena(t));
     PL_TRY(pl_asr_stream_carry(s, error));
     if (atomic_load(&s->cancelled))
-        return cancelled(s, update, got);
-    parley_status status = PARLEY_OK;
-    if (t->filled - t->at - t->heard >= t->chunk) {
-        status = hear_chunk(s, update, error);
-        *got = status == PARLEY_OK;
-    } else if (s->state == ASR_STATE_RUNNING) {
-        status = hear_rest(s, update, got, error);
-    }
-    return status == PARLEY_CANCELLED ? cancelled(s, update, got) : status;
+        return cancelled(s);
+    return has_chunk(t) ? hear_chunk(s, error) : hear_rest(s, error);
+}
+
+bool pl_asr_stream_wants(const asr_session *s)
+{
+    const asr_stream *t = s->stream;
+    if (!pl_asr_runs(s) || t->has_update || t->stage == ASR_STREAM_ASKED)
+        return false;
+    return t->stage == ASR_STREAM_SAID || has_chunk(t) || s->state == ASR_STATE_RUNNING || atomic_load(&s->cancelled);
+}
+
+void pl_asr_stream_prepare(asr_session *s)
+{
+    asr_stream *t = s->stream;
+    parley_error error;
+    parley_status status;
+    if (t->stage == ASR_STREAM_IDLE)
+        status = begin_chunk(s, &error);
+    else if (t->answer.result.finish == PARLEY_FINISH_CANCELLED)
+        status = PARLEY_CANCELLED;
+    else
+        status = read_answer(s, &error);
+    if (status == PARLEY_CANCELLED)
+        status = cancelled(s);
+    if (status != PARLEY_OK)
+        pl_asr_fail(s, status, &error);
+}
+
+bool pl_asr_stream_take_update(asr_session *s, parley_asr_update *update)
+{
+    asr_stream *t = s->stream;
+    bool got = t->has_update;
+    if (got)
+        *update = t->update;
+    t->has_update = false;
+    return got;
 }
 
 double pl_asr_stream_heard(const asr_session *s)

@@ -25,20 +25,41 @@ typedef struct asr_stream_text {
     bool no_speech;
 } asr_stream_text;
 
+/* An answer's way: a chunk's sound is encoded, the decoder answers in steps that are shared with other sessions, the answer is read. */
+typedef enum asr_stream_stage {
+    ASR_STREAM_IDLE,  /* waits for sound */
+    ASR_STREAM_ASKED, /* `answer` takes part in steps */
+    ASR_STREAM_SAID   /* they are over */
+} asr_stream_stage;
+
+/* What is being heard. */
+typedef struct asr_stream_chunk {
+    int64_t samples; /* of the segment, from its beginning */
+    bool final;      /* all of it: its text stands */
+    bool is_rest;    /* a short piece behind a cut */
+    bool bare;       /* heard again, without the context */
+    pl_span said;    /* then: the answer with the context */
+} asr_stream_chunk;
+
 struct asr_stream {
-    pl_arena arenas[2]; /* texts of this poll and of the one before */
+    pl_arena arenas[2]; /* texts of this update and of the one before */
     int turn;
-    asr_prompt prompt; /* without rows: they go in at audio_at */
-    pl_kv kv;
+    asr_stream_stage stage;
+    asr_stream_chunk now;
+    asr_segment answer;      /* its cache stays from one to the next */
+    asr_prompt prompt, bare; /* without rows: they go in at audio_at; without the context, made when it is needed */
+    parley_asr_update update;
+    bool has_update;             /* that waits to be taken */
     int64_t chunk, limit;        /* samples; of a segment */
     int64_t window, window_rows; /* samples and rows of an attention window */
     int64_t base;                /* samples of the sound before the segment */
     int64_t at, filled;          /* of the session's buffer: the segment's first sample; end of the sound */
     int64_t heard, answered;     /* samples of the segment: taken; that the last answer saw */
-    int64_t windows;             /* of the segment whose rows the cache holds */
+    int64_t windows;             /* of the segment whose rows the cache holds, when the answer is there */
     float most;                  /* largest log-mel value of these */
     size_t step;                 /* answers of the segment */
     bool open;                   /* something in the segment could be speech */
+    bool spaced;                 /* as the text of the segments before ends */
     bool looped;                 /* the guard ended the last answer */
     bool spoken, echoed;         /* a text that is a piece of the context was heard without it, too; was not */
     asr_stream_text text;
@@ -53,8 +74,11 @@ void pl_asr_stream_close(asr_session *s);
 size_t pl_asr_stream_make_room(asr_session *s);
 void pl_asr_stream_pushed(asr_session *s, size_t samples);
 
-/* At most one update. An error leaves the stream unusable. */
-parley_status pl_asr_stream_poll(asr_session *s, parley_asr_update *update, bool *got, parley_error *error);
+/* Whether there is something to do that is no step: sound to encode, an answer to read; does it. At most one update comes of it, which waits to be
+ * taken. A failure is kept in the session and leaves the stream unusable. */
+bool pl_asr_stream_wants(const asr_session *s);
+void pl_asr_stream_prepare(asr_session *s);
+bool pl_asr_stream_take_update(asr_session *s, parley_asr_update *update);
 parley_finish pl_asr_stream_finish(const asr_session *s);
 double pl_asr_stream_heard(const asr_session *s); /* seconds */
 
@@ -62,14 +86,18 @@ enum {
     ASR_STREAM_LEAST = PARLEY_ASR_RATE / 2
 }; /* samples: a shorter rest behind a cut is heard with silence behind it, as the pieces of a file are */
 
-/* stream_answer.c: the model's answer to the first `samples` of the segment, 201 or more or `is_rest`, behind the prefix. `said`: its text, in the
- * arena of the turn. Errors: CANCELLED too. */
-parley_status pl_asr_stream_answer(asr_session *s, int64_t samples, bool is_rest, pl_span *said, parley_error *error);
+/* stream_answer.c: asks for the answer to what is being heard, 201 samples or more or a rest, behind the prefix; encodes its sound. Errors:
+ * CANCELLED too. Ends the steps of the answer; its text then, in the arena of the turn. */
+parley_status pl_asr_stream_ask(asr_session *s, parley_error *error);
+void pl_asr_stream_answered(asr_session *s, parley_finish finish);
+parley_status pl_asr_stream_said(asr_session *s, pl_span *said, parley_error *error);
 
-/* stream_doubts.c: whether nothing in the first `samples` of the segment could be speech; asked for growing numbers. */
-parley_status pl_asr_stream_is_silent(asr_session *s, int64_t samples, bool *silent, parley_error *error);
-/* Whether what was said behind the prefix is the context given back: then it is not taken. Hears the segment again for that. */
-parley_status pl_asr_stream_is_echo(asr_session *s, int64_t samples, bool is_rest, pl_span said, bool *echo, parley_error *error);
+/* stream_doubts.c: whether nothing in what is being heard could be speech; asked for growing numbers of samples. */
+parley_status pl_asr_stream_is_silent(asr_session *s, bool *silent, parley_error *error);
+/* Whether what was said behind the prefix may be the context given back. Then the same is heard without it: asks for that; and whether it was. */
+parley_status pl_asr_stream_is_doubtful(asr_session *s, pl_span said, bool *doubtful, parley_error *error);
+parley_status pl_asr_stream_ask_bare(asr_session *s, pl_span said, parley_error *error);
+parley_status pl_asr_stream_is_echo(asr_session *s, pl_span bare, bool *echo, parley_error *error);
 
 /* stream_text.c: the text that the segment would have with this behind the prefix; takes what was said behind the prefix; `final`: all of it stands.
  */
