@@ -13,11 +13,15 @@
 #include <malloc.h>
 #endif
 
-/* A thread for each connection would spread what is freed over many heaps of glibc's, none of which gives it back to the others. */
+/* A thread for each connection would spread what is freed over many heaps of glibc's, none of which gives it back to the others. And as large blocks
+ * are freed, glibc learns to take the next ones from those heaps, where a small one behind them keeps them from the system: here caches and work
+ * spaces of requests stay mappings of their own, which go when the request ends. With 128 KiB for both, small models were slower (bench/LOG.md). */
 static void share_heaps(void)
 {
 #ifdef __GLIBC__
     mallopt(M_ARENA_MAX, 2);
+    mallopt(M_MMAP_THRESHOLD, 1 << 20); /* once set it does not grow */
+    mallopt(M_TRIM_THRESHOLD, 256 << 10);
 #endif
 }
 
