@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """`parley serve` under mixed traffic for as long as is asked for: nothing is lost, nothing differs, nothing grows. Loopback only.
 
-    soak.py PARLEY GOLDEN [--seconds 180 | --requests N] [--workers 4] [--kinds REGEX] [--seed N] [--growth PERCENT]
+    soak.py PARLEY GOLDEN [--seconds 180 | --requests N] [--workers 4] [--kinds REGEX] [--seed N] [--growth PERCENT] [--speaks MODEL]
 
 Every case is first asked alone, and each answer under load must be that one. The time is cut into 18 rounds, the first 6 of which warm the server up.
 Between two rounds the server rests: then its memory, descriptors, threads and metrics are compared with those before and with what the clients have
-seen. --growth is how much more resident memory than after the warm-up there may be; below 0 it is not judged (sanitizers keep what is freed).
+seen. --growth is how much more resident memory than after the warm-up there may be; below 0 it is not judged (sanitizers keep what is freed). Most
+speech comes from the embedded model, or from that of --speaks.
 """
 import argparse
 import base64
@@ -413,7 +414,7 @@ def soak(w, kinds, given):
     rng = random.Random(given.seed)
     rounds, began = [], time.monotonic()
     for i in range(ROUNDS):
-        w.left = given.requests * (i + 1) // ROUNDS - given.requests * i // ROUNDS if given.requests else began + given.seconds * (i + 1) / ROUNDS
+        w.left = given.requests * (i + 1) // ROUNDS - given.requests * i // ROUNDS if given.requests else time.monotonic() + given.seconds / ROUNDS
         threads = [threading.Thread(target=work, args=(w, kinds, random.Random(rng.random()), n + 1 + 100000000 * (i + 1), bool(given.requests)))
                    for n in range(given.workers)]
         for t in threads:
@@ -443,11 +444,13 @@ def main():
     arguments.add_argument("--kinds", default="")
     arguments.add_argument("--seed", type=int, default=7)
     arguments.add_argument("--growth", type=float, default=2)
+    arguments.add_argument("--speaks")
     given = arguments.parse_args()
     golden = os.path.abspath(given.golden)
     models = os.path.join(golden, "models")
+    speaks = given.speaks or os.path.join(golden, "..", "..", "models", "parley-small-tts")
     kinds = [k for k in KINDS if re.search(given.kinds, k.run.__name__)]
-    options = ["-m", f"{SMALL}={os.path.join(golden, '..', '..', 'models', 'parley-small-tts')}", "-m", f"{CLONES}={os.path.join(models, 'tts_a_base')}",
+    options = ["-m", f"{SMALL}={speaks}", "-m", f"{CLONES}={os.path.join(models, 'tts_a_base')}",
                "-m", f"{HEARS}={os.path.join(models, 'asr_a')}", "--aligner", os.path.join(models, "align_a")]
     with tempfile.TemporaryDirectory() as here, Tally(os.path.abspath(given.parley), *options, voices=here) as server:
         soak(World(server, golden), kinds, given)
