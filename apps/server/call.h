@@ -23,6 +23,7 @@ struct srv_server {
     pthread_mutex_t lock;  /* over what follows */
     pthread_cond_t idle;   /* a call has ended */
     size_t calls;          /* being answered, sockets included */
+    double idle_since;     /* clock: when the last of them ended */
     bool draining;
     struct srv_socket *sockets; /* realtime sessions */
     char url[128];
