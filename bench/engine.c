@@ -2,11 +2,12 @@
  *
  *   gcc -O2 -std=c11 -D_POSIX_C_SOURCE=200809L -Iinclude bench/engine.c build/libparley.a -lcjson -lutf8proc -lsndfile -lsoxr -lpthread -lm \
  *       -o build/bench_engine
- *   build/bench_engine MODEL [streams, 8] [frames, 60] [rounds, 3] [threads, 2]
+ *   build/bench_engine MODEL [streams, 8] [frames, 60] [rounds, 3] [threads, 2] [codec: stored, f32 or int8]
  *
- * A round speaks all texts one by one and all at once, in turns, so that a busy machine shows in both. Then once more at once with a piece of PCM a
- * frame, in which requests come 0.2 s apart and a voice is encoded where the model can: percentiles of the time from one frame of a stream to the
- * next. Frames are those of a budget; the model need not know how to stop. */
+ * A round speaks three texts one by one and all at once, in turns, so that a busy machine shows in both; of each alone, when its first PCM came (with
+ * 125 frames: of a speech of 10 s). Then once more at once with a piece of PCM a frame, in which requests come 0.2 s apart and a voice is encoded
+ * where the model can: percentiles of the time from one frame of a stream to the next. Frames are those of a budget; the model need not know how to
+ * stop. */
 #include <parley/parley.h>
 
 #include <pthread.h>
@@ -24,6 +25,7 @@ typedef struct stream {
     uint64_t frames;
     double *gaps;
     size_t n_gaps;
+    double begun, first, ended; /* clock */
     pthread_t thread;
 } stream;
 
@@ -45,6 +47,8 @@ static void need(parley_status status, const parley_error *error)
 static void begin(parley_engine *engine, const parley_tts_options *options, stream *s)
 {
     parley_error error;
+    s->begun = now();
+    s->first = 0;
     need(parley_engine_speak(engine, options, NULL, &s->request, &error), &error);
     need(parley_request_push_text(s->request, text, sizeof text - 1, &error), &error);
     need(parley_request_finish_text(s->request, &error), &error);
@@ -60,8 +64,10 @@ static void *read_all(void *context)
         double at = now();
         if (last > 0 && s->n_gaps < MOST_GAPS)
             s->gaps[s->n_gaps++] = at - last;
+        s->first = s->first > 0 ? s->first : at;
         last = at;
     }
+    s->ended = now();
     if (event.status != PARLEY_OK)
         need(event.status, event.error);
     parley_tts_result result;
@@ -126,6 +132,14 @@ static void report_gaps(stream *streams, int count, const parley_engine_figures 
     free(all);
 }
 
+static void report_first(stream *streams, int count)
+{
+    for (int i = 0; i < count; i++) {
+        double first = streams[i].first - streams[i].begun, whole = streams[i].ended - streams[i].begun;
+        printf("alone: first PCM after %.0f ms of %.0f: %.1f %%\n", 1e3 * first, 1e3 * whole, 100 * first / whole);
+    }
+}
+
 static void measure_gaps(const parley_model *model, const parley_engine_options *eo, parley_tts_options o, stream *streams, int count)
 {
     static float pcm[24000 * 5];
@@ -158,13 +172,15 @@ int main(int argc, char **argv)
     parley_engine *engine;
     parley_error error;
     if (argc < 2 || count < 1 || count > MOST_STREAMS) {
-        fprintf(stderr, "bench_engine MODEL [streams] [frames] [rounds] [threads]\n");
+        fprintf(stderr, "bench_engine MODEL [streams] [frames] [rounds] [threads] [codec]\n");
         return 2;
     }
     parley_open_options_init(&open);
     parley_engine_options_init(&eo);
     open.threads = argc > 5 ? atoi(argv[5]) : 2;
     open.parts = PARLEY_PARTS_CLONE;
+    if (argc > 6)
+        open.codec_type = !strcmp(argv[6], "int8") ? PARLEY_CODEC_INT8 : !strcmp(argv[6], "f32") ? PARLEY_CODEC_F32 : PARLEY_CODEC_STORED;
     eo.max_active = count;
     need(parley_model_open(argv[1], &open, &model, &error), &error);
     parley_tts_options_init(model, &o);
@@ -174,7 +190,10 @@ int main(int argc, char **argv)
         streams[i].gaps = malloc(MOST_GAPS * sizeof *streams[i].gaps);
     need(parley_engine_open(model, &eo, &engine, &error), &error);
     for (int round = 0; round < rounds; round++) {
-        speed one = measure(engine, &o, streams, count < 3 ? count : 3, false, 0), many = measure(engine, &o, streams, count, true, 0);
+        int alone = count < 3 ? count : 3;
+        speed one = measure(engine, &o, streams, alone, false, 0);
+        report_first(streams, alone);
+        speed many = measure(engine, &o, streams, count, true, 0);
         printf("one stream %.2f frames/s (%.2f x real time), %d streams %.2f frames/s (%.2f x): ratio %.2f; processor time a frame %.1f and %.1f ms: "
                "ratio %.2f\n",
                one.frames_a_second, one.frames_a_second * 0.08, count, many.frames_a_second, many.frames_a_second * 0.08,

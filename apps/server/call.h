@@ -24,6 +24,7 @@ struct srv_server {
     pthread_cond_t idle;   /* a call has ended */
     size_t calls;          /* being answered, sockets included */
     int32_t decoders;      /* programs that decode uploads */
+    double idle_since;     /* clock: when the last of them ended */
     bool draining;
     struct srv_socket *sockets; /* realtime sessions */
     char url[128];

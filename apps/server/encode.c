@@ -13,6 +13,7 @@ enum {
     MP3_KILOBITS = 64, /* of one channel at 24 kHz: transparent for speech */
     MP3_SLACK = 7200,  /* lame.h: an encoded piece takes at most 1.25 * samples + 7200 bytes */
     OPUS_PAGE = 3840,  /* samples at 48 kHz that a page may hold back: 80 ms, a frame of speech */
+    OPUS_BLOCK = 480,  /* samples given to Opus at once: 20 ms at 24 kHz, one of its frames */
     OPUS_SERIAL = 1    /* of the Ogg stream: the same speech is the same bytes */
 };
 
@@ -23,6 +24,8 @@ struct srv_encoder {
     lame_t lame;
     OggOpusEnc *opus;
     OggOpusComments *comments;
+    float waiting[OPUS_BLOCK]; /* Opus: [n_waiting], less than a block */
+    size_t n_waiting;
     SNDFILE *flac;
     cli_buffer begun_with; /* FLAC: the header, which the library writes when it opens */
     cli_buffer *out;       /* of the call that runs */
@@ -131,12 +134,37 @@ static parley_status take_pages(srv_encoder *e, bool all, cli_buffer *out)
     return PARLEY_OK;
 }
 
-static parley_status encode_opus(srv_encoder *e, const float *pcm, size_t samples, cli_buffer *out, parley_error *error)
+static parley_status write_block(srv_encoder *e, cli_buffer *out, parley_error *error)
 {
-    int failure = samples ? ope_encoder_write_float(e->opus, pcm, (int)samples) : ope_encoder_drain(e->opus);
+    int failure = ope_encoder_write_float(e->opus, e->waiting, (int)e->n_waiting);
+    e->n_waiting = 0;
     if (failure != OPE_OK)
         return cli_fail(error, PARLEY_INTERNAL, "the opus encoder failed: %s", ope_strerror(failure));
     return take_pages(e, false, out);
+}
+
+/* Opus looks ahead as far as it is given samples: always equally far, so that the bytes do not depend on how the sound came. */
+static parley_status encode_opus(srv_encoder *e, const float *pcm, size_t samples, cli_buffer *out, parley_error *error)
+{
+    for (size_t n; samples > 0; pcm += n, samples -= n) {
+        size_t room = OPUS_BLOCK - e->n_waiting;
+        n = samples < room ? samples : room;
+        memcpy(e->waiting + e->n_waiting, pcm, n * sizeof *pcm);
+        e->n_waiting += n;
+        if (e->n_waiting == OPUS_BLOCK)
+            CLI_TRY(write_block(e, out, error));
+    }
+    return PARLEY_OK;
+}
+
+static parley_status end_opus(srv_encoder *e, cli_buffer *out, parley_error *error)
+{
+    if (e->n_waiting)
+        CLI_TRY(write_block(e, out, error));
+    int failure = ope_encoder_drain(e->opus);
+    if (failure != OPE_OK)
+        return cli_fail(error, PARLEY_INTERNAL, "the opus encoder failed: %s", ope_strerror(failure));
+    return take_pages(e, true, out);
 }
 
 /* ------------------------------------------------------------------ FLAC */
@@ -273,7 +301,7 @@ parley_status srv_encode_end(srv_encoder *e, cli_buffer *out, parley_error *erro
 {
     switch (e->format) {
     case SRV_MP3: return encode_mp3(e, NULL, 0, out, error);
-    case SRV_OPUS: CLI_TRY(encode_opus(e, NULL, 0, out, error)); return take_pages(e, true, out);
+    case SRV_OPUS: return end_opus(e, out, error);
     case SRV_FLAC: return encode_flac(e, NULL, 0, out, error);
     case SRV_WAV:
         if (!e->begun)

@@ -366,6 +366,7 @@ void srv_count_out(srv_server *server)
 {
     pthread_mutex_lock(&server->lock);
     server->calls--;
+    server->idle_since = cli_seconds();
     pthread_cond_broadcast(&server->idle);
     pthread_mutex_unlock(&server->lock);
 }

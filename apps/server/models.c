@@ -174,7 +174,7 @@ srv_state srv_models_check(srv_models *m, parley_error *error)
     pthread_mutex_lock(&m->lock);
     srv_state state = m->state;
     *error = m->failure;
-    for (size_t i = 0; i < m->count && state == SRV_READY; i++) {
+    for (size_t i = 0; state == SRV_READY && i < m->count; i++) { /* before that the loader counts, without the lock */
         srv_model *model = m->list[i];
         check_if_due(m, model);
         if (model->failure.status != PARLEY_OK) {

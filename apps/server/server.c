@@ -159,6 +159,14 @@ bool srv_good(srv_server *server, parley_error *error)
     return srv_models_state(server->models, error) != SRV_FAILING;
 }
 
+double srv_idle_since(srv_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    double since = server->calls ? 0 : server->idle_since;
+    pthread_mutex_unlock(&server->lock);
+    return since;
+}
+
 /* ------------------------------------------------------------------ ending */
 
 /* Negative: without end. */

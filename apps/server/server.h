@@ -65,6 +65,9 @@ const char *srv_url(const srv_server *server);
 /* True: still loading, or all models are open. False: one could not be opened, which `error` tells. */
 bool srv_good(srv_server *server, parley_error *error);
 
+/* When (cli_seconds()) the last request or session ended; 0 while one runs, or before the first. */
+double srv_idle_since(srv_server *server);
+
 /* Accepts no more requests and waits up to so many seconds for the others. */
 void srv_drain(srv_server *server, double seconds);
 

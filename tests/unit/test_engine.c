@@ -342,6 +342,58 @@ static void test_cancelling(void **state)
     assert_int_equal(memory.held, 0);
 }
 
+/* Cancels its request while frame `at` is computed: the tap is called once a frame, behind the talker's step. */
+typedef struct leaver {
+    parley_request *request;
+    atomic_int steps;
+    int at;
+} leaver;
+
+static void leave_in_frame(void *context, const char *name, char type, const void *data, const int64_t *shape, int rank)
+{
+    leaver *l = context;
+    (void)type, (void)data, (void)shape, (void)rank;
+    if (!strcmp(name, "hidden") && atomic_fetch_add(&l->steps, 1) + 1 == l->at)
+        parley_request_cancel(l->request);
+}
+
+static void test_cancelling_within_a_frame_ends_with_that_frame(void **state)
+{
+    (void)state;
+    counting memory = {.until_failure = -1};
+    parley_allocator allocator = counting_interface(&memory);
+    parley_model *model = open_model(MODEL("tts_a_custom"), NULL, 2, &allocator);
+    parley_tts_options other = voice_options(model, 6), o = voice_options(model, 3);
+    speech alone = speak(model, &other, texts[6]), s;
+    parley_engine *engine = open_engine(model, NULL);
+    size_t open = memory.held;
+    for (int at = 1; at < 8; at++) {
+        leaver l = {.at = at};
+        parley_error error = {0};
+        parley_engine_figures f;
+        o.max_frames = 2000;
+        o.tap = leave_in_frame;
+        o.tap_context = &l;
+        check_ok(parley_engine_speak(engine, &o, NULL, &l.request, &error), &error);
+        check_ok(parley_request_push_text(l.request, texts[3], strlen(texts[3]), &error), &error);
+        check_ok(parley_request_finish_text(l.request, &error), &error);
+        assert_int_equal(hear_out(l.request, &s), PARLEY_CANCELLED);
+        assert_int_equal(atomic_load(&l.steps), at); /* no further step was begun */
+        assert_in_range(s.frames, at - 1, at);
+        parley_engine_figures_get(engine, &f);
+        assert_int_equal(f.kv_bytes, 0);
+        free_speech(&s);
+        check_speech(ask(engine, &other, NULL, texts[6]), &alone);
+        parley_request_release(l.request);
+        wait_until_idle(engine);
+        while (memory.held != open) /* the engine's thread may still be letting go */
+            sched_yield();
+    }
+    parley_engine_close(engine);
+    free_speech(&alone);
+    parley_model_close(model);
+}
+
 static void test_limits(void **state)
 {
     (void)state;
@@ -700,6 +752,7 @@ int main(void)
         cmocka_unit_test(test_the_first_sound_comes_with_the_first_frame),
         cmocka_unit_test(test_a_reader_that_lags_holds_nobody_up),
         cmocka_unit_test(test_cancelling),
+        cmocka_unit_test(test_cancelling_within_a_frame_ends_with_that_frame),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_deadlines),
         cmocka_unit_test(test_admission_by_memory),
