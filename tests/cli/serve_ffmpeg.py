@@ -9,6 +9,7 @@ import json
 import os
 import re
 import shutil
+import shlex
 import signal
 import subprocess
 import sys
@@ -39,8 +40,8 @@ class World:
     def program(self, script):
         """An ffmpeg that does this and leaves its process id in `pid`."""
         path = os.path.join(self.folder, "ffmpeg")
-        with open(path, "w", encoding="ascii") as f:
-            f.write(f"#!/bin/sh\nPATH=/usr/bin:/bin\ncd {self.here}\necho $$ >pid.new && mv pid.new pid\n{script}\n")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"#!/bin/sh\nPATH=/usr/bin:/bin\ncd {shlex.quote(self.here)}\necho $$ >pid.new && mv pid.new pid\n{script}\n")
         os.chmod(path, 0o700)
         if os.path.exists(self.path("pid")):
             os.remove(self.path("pid"))
@@ -87,7 +88,7 @@ def off_by_default(w):
 
 def what_it_is_given(w):
     """The upload as standard input, no byte of the request among the arguments, no network among the protocols, no descriptor but the three."""
-    w.program("printf '%s\\n' \"$@\" >arguments; ls -l /proc/$$/fd >descriptors; cat >upload; exec cat " + w.clip_path)
+    w.program("printf '%s\\n' \"$@\" >arguments; ls -l /proc/$$/fd >descriptors; cat >upload; exec cat " + shlex.quote(w.clip_path))
     with w.server("--allow-ffmpeg") as server:
         want("text", "hello world", json.loads(send(server)[2])["text"])
     arguments = w.read("arguments").decode().split("\n")
@@ -112,12 +113,12 @@ def what_it_may_do(w):
         error_of(send(server), 400, param="file")
         w.program("kill -9 $$")
         error_of(send(server), 400, param="file")
-        w.program(f"cat {w.clip_path}; exit 3")
+        w.program(f"cat {shlex.quote(w.clip_path)}; exit 3")
         error_of(send(server), 400, param="file")
-        w.program(f"head -c 44 {w.clip_path}; exec cat /dev/zero")
+        w.program(f"head -c 44 {shlex.quote(w.clip_path)}; exec cat /dev/zero")
         error_of(send(server), 413, "limit", "file")
         ensure(ended(w.pid()), "an endless program goes on")
-        w.program(f"exec cat {w.clip_path}")
+        w.program(f"exec cat {shlex.quote(w.clip_path)}")
         want("after all that", 200, send(server)[0])
 
 
@@ -140,7 +141,7 @@ def client_leaves(w):
         ensure(not ended(pid), "the program ended by itself")
         connection.close()
         wait_for(lambda: ended(pid), "the program of a client that has left to be ended")
-        w.program(f"exec cat {w.clip_path}")
+        w.program(f"exec cat {shlex.quote(w.clip_path)}")
         want("the next one", 200, send(server)[0])
 
 
@@ -154,7 +155,7 @@ def answer(server, answers):
 def drains(w):
     """SIGTERM leaves a program that decodes its time; --drain ends it."""
     for seconds, status in (("30", 200), ("0", None)):
-        w.program(f"while [ ! -e go ]; do sleep 0.05; done; exec cat {w.clip_path}" if status else "exec sleep 1000")
+        w.program(f"while [ ! -e go ]; do sleep 0.05; done; exec cat {shlex.quote(w.clip_path)}" if status else "exec sleep 1000")
         answers = []
         with w.server("--allow-ffmpeg", "--drain", seconds) as server:
             try:
