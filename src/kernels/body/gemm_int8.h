@@ -24,9 +24,10 @@ typedef void (*int8_function)(const int8_tile *t);
 SPECIAL void int8_walk(const int8_tile *t, const int P, const int C)
 {
     const int64_t q_stride = t->column_blocks * BLOCK, sum_stride = t->column_blocks, scale_stride = t->column_blocks;
-    const int8_t *q[2] = {t->q, t->q + 3 * q_stride};
-    const int32_t *sum[2] = {t->x_sum, t->x_sum + 3 * sum_stride};
-    const float *scale[2] = {t->x_scale, t->x_scale + 3 * scale_stride};
+    const int fourth = C > 3 ? 3 : 0;
+    const int8_t *q[2] = {t->q, t->q + fourth * q_stride};
+    const int32_t *sum[2] = {t->x_sum, t->x_sum + fourth * sum_stride};
+    const float *scale[2] = {t->x_scale, t->x_scale + fourth * scale_stride};
     const uint8_t *w = t->w, *scales = t->scales;
     for (int b = 0; b < t->blocks; b++) {
         q_acc sums[PL_TILE_PANELS][COLUMNS];
