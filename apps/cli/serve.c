@@ -25,28 +25,35 @@ static void share_heaps(void)
 #endif
 }
 
-/* Free pages between what is held go back too, once nothing has been asked for a while: else more of them stay the more requests ran at once.
- * Returns the end of the work behind which this was done last, which is what `tidied` is. */
-static double tidy_heaps(double tidied, double idle_since)
+/* A time in which nothing is asked. */
+typedef struct idle_time {
+    double since, due; /* clock: its begin, and when heaps are to be trimmed next */
+} idle_time;
+
+/* Free pages between what is held go back too once nothing has been asked for a second: else more of them stay the more requests ran at once. Again
+ * after two, four, eight .. seconds, since threads of connections may free something when the last answer is long gone. */
+static void tidy_heaps(idle_time *idle, double since)
 {
-    enum { IDLE_SECONDS = 1 };
-    if (idle_since <= tidied || cli_seconds() - idle_since < IDLE_SECONDS)
-        return tidied;
+    double now = cli_seconds();
+    if (since != idle->since)
+        *idle = (idle_time){.since = since, .due = since + 1};
+    if (since == 0 || now < idle->due)
+        return;
 #ifdef __GLIBC__
     malloc_trim(0);
 #endif
-    return idle_since;
+    idle->due = now + (now - since);
 }
 
 /* Until a signal, or until a model cannot be opened: then there is nothing to wait for. */
 static parley_status wait_for_end(srv_server *server, parley_error *error)
 {
     const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
-    double tidied = 0;
+    idle_time idle = {0};
     while (!cli_signals_cancelled()) {
         if (!srv_good(server, error))
             return error->status;
-        tidied = tidy_heaps(tidied, srv_idle_since(server));
+        tidy_heaps(&idle, srv_idle_since(server));
         nanosleep(&pause, NULL);
     }
     return PARLEY_OK;

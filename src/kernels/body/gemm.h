@@ -226,15 +226,17 @@ SPECIAL void few_tile(const tile *t, pl_type type, const int P, const int C)
 
 /* ------------------------------------------------------------------ tables of tiles */
 
-/* Most panels of a tile. Weights of few bits need registers for their scales, too. */
+/* Most panels and columns of a tile that reads weights in place. Those of few bits need registers for their scales too, and for three columns it is
+ * quicker to unpack them first. */
 enum { dense_tile_panels = PL_TILE_PANELS, q8_tile_panels = PL_TILE_PANELS, few_tile_panels = 4 / PV };
+enum { dense_tile_columns = COLUMNS, q8_tile_columns = COLUMNS, few_tile_columns = 2 };
 
 /* A tile exists where its sums fit the registers; the others are never asked for. */
-#define TILE(name, body, arg, P, C)                      \
-    static void name##_##P##x##C(const tile *t)          \
-    {                                                    \
-        if (P * PV * C <= ACC_MAX && P <= body##_panels) \
-            body(t, arg, P, C);                          \
+#define TILE(name, body, arg, P, C)                                             \
+    static void name##_##P##x##C(const tile *t)                                 \
+    {                                                                           \
+        if (P * PV * C <= ACC_MAX && P <= body##_panels && C <= body##_columns) \
+            body(t, arg, P, C);                                                 \
     }
 #define TILE_ROW(name, body, arg, P) \
     TILE(name, body, arg, P, 1)      \
@@ -315,6 +317,19 @@ static void unpack(const pl_matrix *m, int first, int count, int k0, int depth, 
 }
 
 /* ------------------------------------------------------------------ a block of panels by columns */
+
+static bool is_few(pl_type type)
+{
+    return pl_type_takes_int8(type) && type != PL_Q8_0;
+}
+
+/* Whether the float32 tiles read the weights where they are. */
+static bool is_in_place(pl_type type, int columns)
+{
+    if (type == PL_F32)
+        return true;
+    return pl_type_is_packed(type) && columns <= (is_few(type) ? few_tile_columns : COLUMNS);
+}
 
 static const tile_function (*tiles_of(pl_type type, bool unpacked))[COLUMNS]
 {
@@ -416,8 +431,8 @@ static void multiply(const job *j)
 {
     const pl_gemm *g = j->g;
     const pl_matrix *m = g->w;
-    bool packed = pl_type_is_packed(m->type), in_place = packed && (m->type == PL_F32 || j->columns <= COLUMNS);
-    int depth = packed && j->columns <= COLUMNS ? m->cols : chunk_depth(g);
+    bool packed = pl_type_is_packed(m->type), in_place = is_in_place(m->type, j->columns);
+    int depth = in_place && j->columns <= COLUMNS ? m->cols : chunk_depth(g);
     const tile_function *row = tiles_of(m->type, !in_place)[j->panels / 2];
     const uint8_t *panel = m->data + (size_t)j->panel * m->panel_bytes;
     bool quantised = pl_type_takes_int8(m->type);

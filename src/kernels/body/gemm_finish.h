@@ -11,9 +11,9 @@ static int tile_panels(int columns, int most)
 
 static job job_for(const pl_gemm *g, int columns, float *acc, float *weights)
 {
-    bool quantised = pl_type_takes_int8(g->w->type), int8 = g->q8 != NULL && quantised, few = quantised && g->w->type != PL_Q8_0;
+    bool int8 = g->q8 != NULL && pl_type_takes_int8(g->w->type), few = is_few(g->w->type);
     int widest = !int8 ? COLUMNS : few ? S_COLUMNS : Q_COLUMNS, step = columns < widest ? columns : widest;
-    int most = tile_panels(step, few && columns <= COLUMNS ? few_tile_panels : PL_TILE_PANELS);
+    int most = tile_panels(step, few && is_in_place(g->w->type, columns) ? few_tile_panels : PL_TILE_PANELS);
     if (int8)
         most = few ? (step == 1 ? S_ALONE : S_PANELS) : step == 1 ? Q_ALONE : Q_PANELS;
     return (job){.g = g, .int8 = int8, .step = step, .most = most, .acc = acc, .weights = weights};
