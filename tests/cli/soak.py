@@ -10,6 +10,7 @@ speech comes from the embedded model, or from that of --speaks.
 """
 import argparse
 import base64
+import ctypes
 import dataclasses
 import io
 import json
@@ -345,6 +346,13 @@ def learn(w, kinds):
 
 # ------------------------------------------------------------------ rest
 
+def forbid_huge_pages():
+    """For this process and the server that it starts. Where the system uses them for all memory, it fills holes of the heap at moments of its own choice,
+    and memory that was given back is resident again."""
+    set_thp_disable = 41
+    ensure(ctypes.CDLL(None).prctl(set_thp_disable, 1, 0, 0, 0) == 0, "prctl(PR_SET_THP_DISABLE) fails")
+
+
 @dataclasses.dataclass
 class Held:
     memory: int  # KiB
@@ -472,6 +480,7 @@ def main():
     models = os.path.join(golden, "models")
     speaks = given.speaks or os.path.join(golden, "..", "..", "models", "parley-small-tts")
     kinds = [k for k in KINDS if re.search(given.kinds, k.run.__name__)]
+    forbid_huge_pages()
     options = ["-m", f"{SMALL}={speaks}", "-m", f"{CLONES}={os.path.join(models, 'tts_a_base')}",
                "-m", f"{HEARS}={os.path.join(models, 'asr_a')}", "--aligner", os.path.join(models, "align_a")]
     with tempfile.TemporaryDirectory() as here, Tally(os.path.abspath(given.parley), *options, voices=here) as server:

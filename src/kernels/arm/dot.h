@@ -1,10 +1,11 @@
 /* Integer products by the byte dot product: four rows of four in one instruction. */
-#define Q_PANELS  1
-#define Q_COLUMNS 4
-#define Q_ALONE   4 /* panels for one column */
-#define S_PANELS  1 /* the same for weights of few bits */
-#define S_COLUMNS 4
-#define S_ALONE   4
+#define INT8_TILES pl_int8_tiles_dotprod
+#define Q_PANELS   1
+#define Q_COLUMNS  4
+#define Q_ALONE    4 /* panels for one column */
+#define S_PANELS   1 /* the same for weights of few bits */
+#define S_COLUMNS  4
+#define S_ALONE    4
 
 typedef struct q_acc { /* four rows in each */
     int32x4_t part[4];

@@ -57,6 +57,9 @@ INLINE s_acc s_dot(s_acc acc, s_bytes w, s_in x)
     return acc;
 }
 
+#define OWN_FLOAT_TILES
+#define INT8_TILES pl_int8_tiles_neon
+#define OWN_INT8_TILES
 #define LEVEL_TABLE pl_kernels_neon
 #define LEVEL       PARLEY_CPU_NEON
 #include "kernels/body/table.h"

@@ -5,11 +5,13 @@
 #include <stdint.h>
 #include <string.h>
 
-#define LANES     4
-#define ACC_MAX   24
-#define KV_CHUNKS 4
-#define KV_HEADS  4
-#define INLINE    static inline __attribute__((always_inline, unused))
+#define FLOAT_TILES pl_float_tiles_neon
+#define LANES       4
+#define ACC_MAX     24
+#define FEW_COLUMNS 6
+#define KV_CHUNKS   4
+#define KV_HEADS    4
+#define INLINE      static inline __attribute__((always_inline, unused))
 
 typedef float32x4_t vf;
 typedef int32x4_t vi;

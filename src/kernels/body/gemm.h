@@ -226,10 +226,29 @@ SPECIAL void few_tile(const tile *t, pl_type type, const int P, const int C)
 
 /* ------------------------------------------------------------------ tables of tiles */
 
-/* Most panels and columns of a tile that reads weights in place. Those of few bits need registers for their scales too, and for three columns it is
- * quicker to unpack them first. */
+/* Most panels and columns of a tile that reads weights in place. Those of few bits need registers for their scales too, and where registers are few
+ * it is quicker to unpack them first (FEW_COLUMNS of the level). */
 enum { dense_tile_panels = PL_TILE_PANELS, q8_tile_panels = PL_TILE_PANELS, few_tile_panels = 4 / PV };
-enum { dense_tile_columns = COLUMNS, q8_tile_columns = COLUMNS, few_tile_columns = 2 };
+enum { dense_tile_columns = COLUMNS, q8_tile_columns = COLUMNS, few_tile_columns = FEW_COLUMNS };
+
+/* By log2(panels) and columns - 1. */
+typedef tile_function tile_table[3][COLUMNS];
+typedef struct float_tiles {
+    tile_table f32, f16, bf16, q8, q8_unpacked, q4_0, q4_k, q5_k, q6_k;
+} float_tiles;
+
+#define TILE_NAMES(name, P)                                                                            \
+    {                                                                                                  \
+        name##_##P##x1, name##_##P##x2, name##_##P##x3, name##_##P##x4, name##_##P##x5, name##_##P##x6 \
+    }
+#define TILE_TABLE(name)                                              \
+    {                                                                 \
+        TILE_NAMES(name, 1), TILE_NAMES(name, 2), TILE_NAMES(name, 4) \
+    }
+
+/* Levels of the same float32 arithmetic share the tiles that one of them compiles (OWN_FLOAT_TILES): they are most of what there is to compile. */
+extern const float_tiles FLOAT_TILES;
+#ifdef OWN_FLOAT_TILES
 
 /* A tile exists where its sums fit the registers; the others are never asked for. */
 #define TILE(name, body, arg, P, C)                                             \
@@ -245,16 +264,10 @@ enum { dense_tile_columns = COLUMNS, q8_tile_columns = COLUMNS, few_tile_columns
     TILE(name, body, arg, P, 4)      \
     TILE(name, body, arg, P, 5)      \
     TILE(name, body, arg, P, 6)
-#define TILE_NAMES(name, P)                                                                            \
-    {                                                                                                  \
-        name##_##P##x1, name##_##P##x2, name##_##P##x3, name##_##P##x4, name##_##P##x5, name##_##P##x6 \
-    }
-/* By log2(panels) and columns - 1. */
 #define TILES(name, body, arg)   \
     TILE_ROW(name, body, arg, 1) \
     TILE_ROW(name, body, arg, 2) \
-    TILE_ROW(name, body, arg, 4) \
-    static const tile_function name[3][COLUMNS] = {TILE_NAMES(name, 1), TILE_NAMES(name, 2), TILE_NAMES(name, 4)};
+    TILE_ROW(name, body, arg, 4)
 
 TILES(tiles_f32, dense_tile, PL_F32)
 TILES(tiles_f16, dense_tile, PL_F16)
@@ -265,6 +278,19 @@ TILES(tiles_q4_0, few_tile, PL_Q4_0)
 TILES(tiles_q4_k, few_tile, PL_Q4_K)
 TILES(tiles_q5_k, few_tile, PL_Q5_K)
 TILES(tiles_q6_k, few_tile, PL_Q6_K)
+
+const float_tiles FLOAT_TILES = {
+    .f32 = TILE_TABLE(tiles_f32),
+    .f16 = TILE_TABLE(tiles_f16),
+    .bf16 = TILE_TABLE(tiles_bf16),
+    .q8 = TILE_TABLE(tiles_q8),
+    .q8_unpacked = TILE_TABLE(tiles_q8_unpacked),
+    .q4_0 = TILE_TABLE(tiles_q4_0),
+    .q4_k = TILE_TABLE(tiles_q4_k),
+    .q5_k = TILE_TABLE(tiles_q5_k),
+    .q6_k = TILE_TABLE(tiles_q6_k),
+};
+#endif
 
 /* ------------------------------------------------------------------ unpacking */
 
@@ -334,14 +360,14 @@ static bool is_in_place(pl_type type, int columns)
 static const tile_function (*tiles_of(pl_type type, bool unpacked))[COLUMNS]
 {
     switch (type) {
-    case PL_F16: return unpacked ? tiles_f32 : tiles_f16;
-    case PL_BF16: return unpacked ? tiles_f32 : tiles_bf16;
-    case PL_Q8_0: return unpacked ? tiles_q8_unpacked : tiles_q8;
-    case PL_Q4_0: return unpacked ? tiles_f32 : tiles_q4_0;
-    case PL_Q4_K: return unpacked ? tiles_f32 : tiles_q4_k;
-    case PL_Q5_K: return unpacked ? tiles_f32 : tiles_q5_k;
-    case PL_Q6_K: return unpacked ? tiles_f32 : tiles_q6_k;
-    default: return tiles_f32;
+    case PL_F16: return unpacked ? FLOAT_TILES.f32 : FLOAT_TILES.f16;
+    case PL_BF16: return unpacked ? FLOAT_TILES.f32 : FLOAT_TILES.bf16;
+    case PL_Q8_0: return unpacked ? FLOAT_TILES.q8_unpacked : FLOAT_TILES.q8;
+    case PL_Q4_0: return unpacked ? FLOAT_TILES.f32 : FLOAT_TILES.q4_0;
+    case PL_Q4_K: return unpacked ? FLOAT_TILES.f32 : FLOAT_TILES.q4_k;
+    case PL_Q5_K: return unpacked ? FLOAT_TILES.f32 : FLOAT_TILES.q5_k;
+    case PL_Q6_K: return unpacked ? FLOAT_TILES.f32 : FLOAT_TILES.q6_k;
+    default: return FLOAT_TILES.f32;
     }
 }
 

@@ -147,9 +147,18 @@ SPECIAL void few_walk(const int8_tile *t, pl_type type, const int P, const int C
 
 /* ------------------------------------------------------------------ tables of tiles */
 
+typedef int8_function int8_table[3][COLUMNS];
+typedef struct int8_tiles {
+    int8_table q8_0, q4_0, q4_k, q5_k, q6_k;
+} int8_tiles;
+
+/* Shared by levels of the same byte products, as those in float32 are. */
+extern const int8_tiles INT8_TILES;
+#ifdef OWN_INT8_TILES
+
 /* A tile exists where its sums fit the registers. */
-#define INT8_TILE(P, C)                                           \
-    static void int8_##P##x##C(const int8_tile *t)                \
+#define INT8_TILE(name, type, P, C)                               \
+    static void name##_##P##x##C(const int8_tile *t)              \
     {                                                             \
         if (P <= (C == 1 ? Q_ALONE : Q_PANELS) && C <= Q_COLUMNS) \
             int8_walk(t, P, C);                                   \
@@ -160,33 +169,41 @@ SPECIAL void few_walk(const int8_tile *t, pl_type type, const int P, const int C
         if (P <= (C == 1 ? S_ALONE : S_PANELS) && C <= S_COLUMNS) \
             few_walk(t, type, P, C);                              \
     }
-#define INT8_ROW(P) INT8_TILE(P, 1) INT8_TILE(P, 2) INT8_TILE(P, 3) INT8_TILE(P, 4) INT8_TILE(P, 5) INT8_TILE(P, 6)
-#define FEW_ROW(name, type, P) \
-    FEW_TILE(name, type, P, 1) \
-    FEW_TILE(name, type, P, 2) \
-    FEW_TILE(name, type, P, 3) FEW_TILE(name, type, P, 4) FEW_TILE(name, type, P, 5) FEW_TILE(name, type, P, 6)
-#define FEW_TILES(name, type) \
-    FEW_ROW(name, type, 1)    \
-    FEW_ROW(name, type, 2)    \
-    FEW_ROW(name, type, 4)    \
-    static const int8_function name[3][COLUMNS] = {TILE_NAMES(name, 1), TILE_NAMES(name, 2), TILE_NAMES(name, 4)};
-INT8_ROW(1)
-INT8_ROW(2)
-INT8_ROW(4)
-static const int8_function tiles_int8[3][COLUMNS] = {TILE_NAMES(int8, 1), TILE_NAMES(int8, 2), TILE_NAMES(int8, 4)};
-FEW_TILES(int8_q4_0, PL_Q4_0)
-FEW_TILES(int8_q4_k, PL_Q4_K)
-FEW_TILES(int8_q5_k, PL_Q5_K)
-FEW_TILES(int8_q6_k, PL_Q6_K)
+#define INT8_ROW(TILE, name, type, P) \
+    TILE(name, type, P, 1)            \
+    TILE(name, type, P, 2)            \
+    TILE(name, type, P, 3)            \
+    TILE(name, type, P, 4)            \
+    TILE(name, type, P, 5)            \
+    TILE(name, type, P, 6)
+#define INT8_ROWS(TILE, name, type) \
+    INT8_ROW(TILE, name, type, 1)   \
+    INT8_ROW(TILE, name, type, 2)   \
+    INT8_ROW(TILE, name, type, 4)
+
+INT8_ROWS(INT8_TILE, int8_q8_0, PL_Q8_0)
+INT8_ROWS(FEW_TILE, int8_q4_0, PL_Q4_0)
+INT8_ROWS(FEW_TILE, int8_q4_k, PL_Q4_K)
+INT8_ROWS(FEW_TILE, int8_q5_k, PL_Q5_K)
+INT8_ROWS(FEW_TILE, int8_q6_k, PL_Q6_K)
+
+const int8_tiles INT8_TILES = {
+    .q8_0 = TILE_TABLE(int8_q8_0),
+    .q4_0 = TILE_TABLE(int8_q4_0),
+    .q4_k = TILE_TABLE(int8_q4_k),
+    .q5_k = TILE_TABLE(int8_q5_k),
+    .q6_k = TILE_TABLE(int8_q6_k),
+};
+#endif
 
 static const int8_function (*int8_tiles_of(pl_type type))[COLUMNS]
 {
     switch (type) {
-    case PL_Q4_0: return int8_q4_0;
-    case PL_Q4_K: return int8_q4_k;
-    case PL_Q5_K: return int8_q5_k;
-    case PL_Q6_K: return int8_q6_k;
-    default: return tiles_int8;
+    case PL_Q4_0: return INT8_TILES.q4_0;
+    case PL_Q4_K: return INT8_TILES.q4_k;
+    case PL_Q5_K: return INT8_TILES.q5_k;
+    case PL_Q6_K: return INT8_TILES.q6_k;
+    default: return INT8_TILES.q8_0;
     }
 }
 

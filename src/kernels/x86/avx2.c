@@ -5,11 +5,12 @@
 #include <stdint.h>
 #include <string.h>
 
-#define LANES     8
-#define ACC_MAX   12
-#define KV_CHUNKS 4
-#define KV_HEADS  2
-#define INLINE    static inline __attribute__((always_inline, unused))
+#define LANES       8
+#define ACC_MAX     12
+#define FEW_COLUMNS 2
+#define KV_CHUNKS   4
+#define KV_HEADS    2
+#define INLINE      static inline __attribute__((always_inline, unused))
 
 typedef __m256 vf;
 typedef __m256i vi;
@@ -307,6 +308,10 @@ INLINE vf s_rows(s_acc acc, int v)
     return vf_of_int(acc.part[v]);
 }
 
+#define FLOAT_TILES pl_float_tiles_avx2
+#define OWN_FLOAT_TILES
+#define INT8_TILES pl_int8_tiles_avx2
+#define OWN_INT8_TILES
 #define LEVEL_TABLE pl_kernels_avx2
 #define LEVEL       PARLEY_CPU_AVX2
 #include "kernels/body/table.h"

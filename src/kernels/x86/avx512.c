@@ -45,6 +45,9 @@ INLINE s_acc s_dot(s_acc acc, s_bytes w, s_in x)
     return _mm512_add_epi32(acc, _mm512_madd_epi16(_mm512_maddubs_epi16(w, x), _mm512_set1_epi16(1)));
 }
 
+#define OWN_FLOAT_TILES
+#define INT8_TILES pl_int8_tiles_avx512
+#define OWN_INT8_TILES
 #define LEVEL_TABLE pl_kernels_avx512
 #define LEVEL       PARLEY_CPU_AVX512
 #include "kernels/body/table.h"

@@ -1,15 +1,17 @@
-/* 16 float32 lanes. Included by the AVX-512 levels alone. */
+/* 16 float32 lanes. Included by the AVX-512 levels alone, which share their float32 tiles. */
 #include "kernels/body/unroll.h"
 
 #include <immintrin.h>
 #include <stdint.h>
 #include <string.h>
 
-#define LANES     16
-#define ACC_MAX   24 /* accumulators of a tile; the other registers hold weights and inputs */
-#define KV_CHUNKS 4  /* vectors of a value row that attention holds for each head at once */
-#define KV_HEADS  4
-#define INLINE    static inline __attribute__((always_inline, unused))
+#define FLOAT_TILES pl_float_tiles_avx512
+#define LANES       16
+#define ACC_MAX     24 /* accumulators of a tile; the other registers hold weights and inputs */
+#define FEW_COLUMNS 6  /* most columns that read weights of few bits in place */
+#define KV_CHUNKS   4  /* vectors of a value row that attention holds for each head at once */
+#define KV_HEADS    4
+#define INLINE      static inline __attribute__((always_inline, unused))
 
 typedef __m512 vf;
 typedef __m512i vi;

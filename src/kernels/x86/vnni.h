@@ -1,12 +1,13 @@
 /* AVX-512 with the byte dot product of VNNI: unsigned weights times signed activations, four at a time. Included by the levels that have it. */
 #include "kernels/x86/vec512.h"
 
-#define Q_PANELS  4 /* panels and columns of an integer tile */
-#define Q_COLUMNS 6
-#define Q_ALONE   4 /* panels for one column */
-#define S_PANELS  4 /* the same for weights of few bits */
-#define S_COLUMNS 6
-#define S_ALONE   4
+#define INT8_TILES pl_int8_tiles_avx512vnni
+#define Q_PANELS   4 /* panels and columns of an integer tile */
+#define Q_COLUMNS  6
+#define Q_ALONE    4 /* panels for one column */
+#define S_PANELS   4 /* the same for weights of few bits */
+#define S_COLUMNS  6
+#define S_ALONE    4
 
 typedef __m512i q_acc; /* sums of the 16 rows of a panel */
 typedef __m512i q_in;  /* four activations, the same for every row */
