@@ -308,19 +308,39 @@ static parley_status open_models(comparison *c, parley_error *error)
     return parley_model_open(q->made, &options, &c->made, error);
 }
 
+static parley_status check_kind(const parley_info *info, parley_error *error)
+{
+    if (!info->has_talker && strcmp(info->model_type, "aligner") == 0)
+        return cli_fail(error, PARLEY_ARGUMENT, "--report compares models that speak or transcribe, an aligner does neither");
+    return PARLEY_OK;
+}
+
 static parley_status compare_all(comparison *c, parley_error *error)
 {
     CLI_TRY(open_models(c, error));
-    const parley_info *info = parley_model_info(c->source);
-    bool speaks = info->has_talker;
-    if (!speaks && strcmp(info->model_type, "aligner") == 0)
-        return cli_fail(error, PARLEY_ARGUMENT, "--report compares models that speak or transcribe, an aligner does neither");
+    bool speaks = parley_model_info(c->source)->has_talker;
     CLI_TRY(read_items(c, speaks, error));
     for (size_t i = 0; i < c->items.count; i++) {
         const char *item = c->items.rows[i].text.data;
         CLI_TRY(speaks ? compare_text(c, item, error) : compare_clip(c, item, error));
     }
     return write_report(c, speaks, error);
+}
+
+parley_status cli_quality_check(const cli_quality *quality, parley_error *error)
+{
+    comparison c = {.quality = quality};
+    parley_open_options options;
+    parley_info *info = NULL;
+    CLI_TRY(cli_open_options(quality->fields, PARLEY_PARTS_ALL, &options, error));
+    parley_status status = parley_inspect(quality->source, &options, &info, error);
+    if (status == PARLEY_OK)
+        status = check_kind(info, error);
+    if (status == PARLEY_OK)
+        status = read_items(&c, info->has_talker, error);
+    cli_jobs_free(&c.items);
+    parley_info_free(info);
+    return status;
 }
 
 parley_status cli_quality_report(const cli_quality *quality, parley_error *error)

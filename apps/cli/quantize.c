@@ -210,7 +210,7 @@ static parley_status convert(quantize_run *run, const char *in, parley_error *er
 static parley_status write_file(quantize_run *run, const char *in, const char *out, parley_error *error)
 {
     double start = cli_seconds();
-    CLI_TRY(cli_quantize_paths(in, &run->fields->model, out, error));
+    CLI_TRY(cli_quantize_paths(in, &run->fields->model, out, run->fields->report.value, error));
     if (cli_is_stdout(out) && (isatty(1) || run->fields->json.given))
         return cli_fail(error, PARLEY_ARGUMENT, "OUT is standard output, which %s", isatty(1) ? "is a terminal" : "--json needs");
     CLI_TRY(cli_output_open(&run->file, out, false, "", error));
@@ -246,11 +246,13 @@ parley_status cli_quantize(int argc, char **argv, parley_error *error)
     quantize_run run = {.fields = &fields, .file = CLI_OUTPUT_NONE};
     run.json.out = &run.tensors;
     const char *in = arguments.values[0], *out = arguments.values[1];
+    cli_quality quality = {&fields.model, in, out, fields.report.value, fields.texts.value, fields.clips.value};
+    if (fields.report.given)
+        CLI_TRY(cli_quality_check(&quality, error));
     parley_status status = write_file(&run, in, out, error);
     cli_output_discard(&run.file);
     cli_buffer_free(&run.tensors);
     if (status != PARLEY_OK || !fields.report.given)
         return status;
-    cli_quality quality = {&fields.model, in, out, fields.report.value, fields.texts.value, fields.clips.value};
     return cli_quality_report(&quality, error);
 }

@@ -1,5 +1,7 @@
 #include "quantize_paths.h"
 
+#include "output.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +18,12 @@ static bool is_directory(const char *path)
 {
     struct stat is;
     return stat(path, &is) == 0 && S_ISDIR(is.st_mode);
+}
+
+static bool is_special(const char *path)
+{
+    struct stat is;
+    return stat(path, &is) == 0 && !S_ISDIR(is.st_mode) && !S_ISREG(is.st_mode);
 }
 
 /* The folder of a path; false when it does not fit. */
@@ -53,7 +61,20 @@ static bool is_read(const char *model, const char *out)
     return same(model, out) || is_inside(model, out) || is_beside(model, out);
 }
 
-parley_status cli_quantize_paths(const char *in, const cli_model_fields *more, const char *out, parley_error *error)
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The same file, or the same name in the same folder where neither is yet. */
+static bool same_target(const char *a, const char *b)
+{
+    char first[PATH_SIZE], second[PATH_SIZE];
+    return same(a, b) || (!strcmp(name_of(a), name_of(b)) && folder_of(a, first) && folder_of(b, second) && same(first, second));
+}
+
+static parley_status check_unread(const char *in, const cli_model_fields *more, const char *what, const char *out, parley_error *error)
 {
     const char *const models[] = {in, more->model2.value, more->codec.value};
 
@@ -61,6 +82,24 @@ parley_status cli_quantize_paths(const char *in, const cli_model_fields *more, c
         return PARLEY_OK; /* opening it for writing says what is wrong */
     for (size_t i = 0; i < CLI_COUNT(models); i++)
         if (models[i] && is_read(models[i], out))
-            return cli_fail(error, PARLEY_ARGUMENT, "\"%.200s\" is or lies in the model that is read; write the new file somewhere else", out);
+            return cli_fail(error, PARLEY_ARGUMENT, "%s\"%.200s\" is or lies in the model that is read; write the new file somewhere else", what,
+                            out);
     return PARLEY_OK;
+}
+
+parley_status cli_quantize_paths(const char *in, const cli_model_fields *more, const char *out, const char *report, parley_error *error)
+{
+    cli_output trial = CLI_OUTPUT_NONE;
+
+    CLI_TRY(check_unread(in, more, "", out, error));
+    if (!report || cli_is_stdout(report))
+        return PARLEY_OK;
+    CLI_TRY(check_unread(in, more, "--report: ", report, error));
+    if (same_target(out, report))
+        return cli_fail(error, PARLEY_ARGUMENT, "--report: \"%.200s\" is the new model's file; name another one", report);
+    if (is_special(report))
+        return PARLEY_OK; /* a reader of a pipe would see its end */
+    parley_status status = cli_output_open(&trial, report, false, "--report", error);
+    cli_output_discard(&trial);
+    return status;
 }

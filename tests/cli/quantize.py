@@ -168,7 +168,7 @@ def second_files(run):
     run.fails(ARGUMENT, "is or lies in the model that is read", "quantize", "two/mmproj-bf16.gguf", "two/model-bf16.gguf")
     report = json.loads(run.ok("quantize", "-q", "-m2", halves[1], "--report", "-", halves[0], "made.gguf"))
     equal("errors of a copy", [0] * 7, [s["relative_error"] for s in report["stages"]])
-    run.fails(ARGUMENT, "is read and would be overwritten", "quantize", "-q", "-m2", halves[1], "--report", halves[1], halves[0], "made.gguf")
+    run.fails(ARGUMENT, "lies in the model that is read", "quantize", "-q", "-m2", halves[1], "--report", halves[1], halves[0], "made.gguf")
 
 
 def llama_hearing(run):
@@ -265,6 +265,23 @@ def hearing_reports(run):
     run.fails(ARGUMENT, "an aligner does neither", "quantize", "-q", "--report", "-", "--clips", "clips.txt", run.model("align_a"), "b.gguf")
 
 
+def report_places(run):
+    """What is wrong with --report is said before the work."""
+    shutil.copytree(run.model("tts_a_custom"), run.path("model"))
+    for name in ("model", "model/speech_tokenizer"):
+        os.chmod(run.path(name), 0o755)
+    os.mkdir(run.path("folder"))
+    for path, code, text in (("model/config.json", ARGUMENT, "lies in the model"), ("model/speech_tokenizer/new.json", ARGUMENT, "lies in the model"),
+                             ("made.gguf", ARGUMENT, "is the new model's file"), ("./folder/../made.gguf", ARGUMENT, "is the new model's file"),
+                             ("folder", IO, "is a directory"), ("nowhere/report.json", IO, "No such file"), ("", IO, "without a name")):
+        run.fails(code, text, "quantize", "--report", path, "model", "made.gguf")
+    run.fails(MISSING, "no such file", "quantize", "--report", "r.json", "--texts", "nothing.txt", "model", "made.gguf")
+    run.fails(ARGUMENT, "for models that hear", "quantize", "--report", "r.json", "--clips", "nothing.txt", "model", "made.gguf")
+    equal("files", (["folder", "model"], []), (run.names(), os.listdir(run.path("folder"))))
+    with open(os.path.join(run.model("tts_a_custom"), "config.json"), "rb") as a, open(run.path("model", "config.json"), "rb") as b:
+        equal("the model's file", a.read(), b.read())
+
+
 # ------------------------------------------------------------------ what is refused
 
 def places(run):
@@ -276,10 +293,13 @@ def places(run):
     for name in ("model", "model/speech_tokenizer"):
         os.chmod(run.path(name), 0o755)
     os.symlink("pair/talker-q8_0.gguf", run.path("link"))
+    os.link(run.path("pair", "talker-q8_0.gguf"), run.path("hard"))
     reads = "is or lies in the model that is read"
     for source, target in (("model", "model/made.gguf"), ("model", "model/model.safetensors"), ("model", "model/speech_tokenizer/made.gguf"),
                            ("model", "./model/../model/x"), ("pair", "pair/made.gguf"), ("pair/talker-q8_0.gguf", "pair/talker-q8_0.gguf"),
-                           ("pair/talker-q8_0.gguf", "link"), ("pair/talker-q8_0.gguf", "pair/codec-q8_0.gguf"), ("model", "model")):
+                           ("pair/talker-q8_0.gguf", "link"),
+                           ("pair/talker-q8_0.gguf", "hard"), ("link", "pair/talker-q8_0.gguf"), ("hard", "hard"), (run.path("hard"), "./hard"),
+                           ("pair/talker-q8_0.gguf", "pair/codec-q8_0.gguf"), ("model", "model")):
         run.fails(ARGUMENT, reads, "quantize", source, target)
     run.fails(ARGUMENT, reads, "quantize", "--with-codec", "pair/codec-q8_0.gguf", "model", "pair/codec-q8_0.gguf")
     run.fails(IO, "is a directory", "quantize", "model", "folder")
@@ -289,7 +309,9 @@ def places(run):
     run.fails(ARGUMENT, "with --report alone", "quantize", "--texts", "t", "model", "a.gguf")
     run.fails(MISSING, "no codec is there", "quantize", os.path.join(run.golden, "gguf_qts_a_base", "model-bf16.gguf"), "made.gguf")
     run.fails(ARGUMENT, "has none", "quantize", "--with-codec", "pair/codec-q8_0.gguf", run.model("asr_a"), "made.gguf")
-    equal("files", ["folder", "link", "model", "pair"], run.names())
+    run.fails(MISSING, "no talker is there", "quantize", "model/speech_tokenizer", "made.gguf")
+    run.fails(MISSING, "no such file", "quantize", "nothing", "made.gguf")
+    equal("files", ["folder", "hard", "link", "model", "pair"], run.names())
     run.ok("quantize", "-q", "pair/talker-q8_0.gguf", "pair/made.gguf")
 
 
@@ -306,6 +328,44 @@ def full_disk(run):
         equal("what was there", "before", f.read())
 
 
+def interrupted(run):
+    """Ended in the midst: nothing is left, under no name."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for _ in range(100):
+            with subprocess.Popen([run.parley, "quantize", "-q", "--threads", "1", "--talker", "q4_0", run.small, "made.gguf"], stdin=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, cwd=run.folder) as p:
+                while p.poll() is None and not run.names():
+                    pass
+                p.send_signal(number)
+                p.communicate(timeout=60)
+            if p.returncode:
+                break
+            os.unlink(run.path("made.gguf"))  # it was quicker
+        if p.returncode not in (-number, 128 + number):
+            raise Fail(f"signal {number}: exit code {p.returncode}")
+        equal("files", [], run.names())
+
+
+def truncated(run):
+    """Of files that end early nothing is made."""
+    shutil.copytree(run.small, run.path("model"))
+    pair = os.path.join(run.golden, "gguf_qwentts_a_custom", "talker-q8_0.gguf")
+    os.mkdir(run.path("pair"))
+    for source, copy in ((os.path.join(run.small, "model.safetensors"), "model/model.safetensors"), (pair, "pair/talker-q8_0.gguf")):
+        with open(source, "rb") as f:
+            data = f.read()
+        for size in (0, 7, 5000, len(data) // 2, len(data) - 1):
+            os.chmod(os.path.dirname(run.path(copy)), 0o755)
+            if os.path.exists(run.path(copy)):
+                os.unlink(run.path(copy))
+            with open(run.path(copy), "wb") as f:
+                f.write(data[:size])
+            p = run.start("quantize", "--talker", "q8_0", os.path.dirname(copy), "made.gguf")
+            if p.returncode <= 0 or p.stderr.count(b"\n") != 1 or os.path.dirname(copy).encode() not in p.stderr:
+                raise Fail(f"{copy} of {size} bytes: exit code {p.returncode}: {p.stderr!r}")
+    equal("files", ["model", "pair"], run.names())
+
+
 def types(run):
     run.fails(ARGUMENT, "below 8 bits", "quantize", "--predictor", "q4_0", run.small, "made.gguf")
     run.fails(ARGUMENT, "takes multiples of 256; q8_0 and q4_0", "quantize", "--talker", "q4_k", run.model("tts_a_custom"), "made.gguf")
@@ -316,7 +376,12 @@ def types(run):
     run.ok("quantize", "-q", "--talker", "q4_0", "low.gguf", "same.gguf")
     with open(run.path("low.gguf"), "rb") as a, open(run.path("same.gguf"), "rb") as b:
         equal("the same type again", a.read() == b.read(), True)
-    equal("files", ["low.gguf", "same.gguf", "up.gguf"], run.names())
+    run.ok("quantize", "-q", "--talker", "q8_0", run.small, "high.gguf")
+    run.fails(ARGUMENT, "as q4_0 it would be rounded twice", "quantize", "--talker", "q4_0", "high.gguf", "down.gguf")
+    run.ok("quantize", "-q", "--force", "--talker", "q4_0", "high.gguf", "down.gguf")
+    for name in ("up.gguf", "down.gguf"):
+        codes_of(run, name)
+    equal("files", ["down.gguf", "high.gguf", "low.gguf", "same.gguf", "up.gguf"], [n for n in run.names() if n.endswith(".gguf")])
 
 
 def poisoned(run):
@@ -340,7 +405,8 @@ def poisoned(run):
     equal("files", ["model"], run.names())
 
 
-TESTS = [cases_f32, cases_bf16, gguf_sources, llama_pairs, second_files, llama_hearing, same_blocks, lower_types, int8_codec, reports, hearing_reports, places, full_disk, types, poisoned]
+TESTS = [cases_f32, cases_bf16, gguf_sources, llama_pairs, second_files, llama_hearing, same_blocks, lower_types, int8_codec, reports, hearing_reports, report_places, places, full_disk,
+         interrupted, truncated, types, poisoned]
 
 
 def main():
