@@ -67,7 +67,7 @@ static parley_status load_opened(tts_model *m, const pl_location *location, parl
         PL_TRY(pl_tts_tokenizer_open(&m->env.allocator, &m->files, &m->config, &m->tokenizer, error));
     if (location->parts != PARLEY_PARTS_TEXT)
         PL_TRY(pl_tts_tensors_resolve(&m->files, &m->config, &how, &m->tensors, error));
-    tts_load parts = {location->parts, is_int8(&m->config, location->codec_type)};
+    tts_load parts = {location->parts, is_int8(&m->config, location->codec_type), pl_int8_pays(m->env.kernels->level)};
     PL_TRY(pl_tts_network_load(&m->arena, m->env.pool, &m->files, &m->config, &m->tensors, &parts, &m->network, error));
     if (m->network.codec && needs_text(location->parts)) /* it speaks */
         PL_TRY(pl_tts_overlap_open(&m->env.allocator, pl_pool_threads(m->env.pool), parts.codec_int8, &m->overlap, error));

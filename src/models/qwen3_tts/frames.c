@@ -257,6 +257,7 @@ typedef struct predicting {
     float *scores;                        /* [count][codebook_size] */
     float *embeds, *hiddens, *all_scores; /* with a tap: [groups][width] twice, [groups - 1][codebook_size] */
     int position;
+    bool ready; /* x holds the inputs already */
 } predicting;
 
 static parley_status allocate_predicting(const batch *b, predicting *p, parley_error *error)
@@ -277,6 +278,34 @@ static parley_status allocate_predicting(const batch *b, predicting *p, parley_e
     return ok ? PARLEY_OK : pl_fail_memory(error, "the code predictor's work space");
 }
 
+/* The code of a session that the inputs of this pass come from, of all passes but the first. */
+static int32_t code_before(const batch *b, int i)
+{
+    return pl_tts_frame(b->s[i], b->s[i]->frames)[b->group - 1];
+}
+
+/* Inputs of a pass that are all known from earlier ones. */
+static bool recall_inputs(const batch *b, predicting *p)
+{
+    const pl_projected *known = &b->model->network.projected;
+    if (known->int8 != b->compute->int8)
+        return false;
+    for (int i = 0; i < b->count; i++) {
+        const float *row = pl_projected_find(known, b->group - 2, code_before(b, i));
+        if (!row)
+            return false;
+        memcpy(p->x + (int64_t)i * known->width, row, (size_t)known->width * sizeof *row);
+    }
+    return true;
+}
+
+static void keep_inputs(const batch *b, const predicting *p)
+{
+    const pl_projected *known = &b->model->network.projected;
+    for (int i = 0; i < b->count && known->int8 == b->compute->int8; i++)
+        pl_projected_keep(known, b->group - 2, code_before(b, i), p->x + (int64_t)i * known->width);
+}
+
 static parley_status project_inputs(batch *b, predicting *p, int rows, parley_error *error)
 {
     const tts_network *n = &b->model->network;
@@ -286,7 +315,10 @@ static parley_status project_inputs(batch *b, predicting *p, int rows, parley_er
         return PARLEY_OK;
     }
     pl_linear_job job = {.layer = &n->projection, .y = p->x, .y_stride = width};
-    return pl_linear_run(b->compute, &job, 1, p->wide, wide, rows, error);
+    PL_TRY(pl_linear_run(b->compute, &job, 1, p->wide, wide, rows, error));
+    if (b->group > 1)
+        keep_inputs(b, p);
+    return PARLEY_OK;
 }
 
 static void tap_first_frame(void *context, int layer, const char *what, const float *data, int rows, int width)
@@ -312,7 +344,8 @@ static parley_status predict(batch *b, predicting *p, int each, parley_error *er
 {
     const tts_network *n = &b->model->network;
     int rows = each * b->count, width = n->predictor.shape.width;
-    PL_TRY(project_inputs(b, p, rows, error));
+    if (!p->ready)
+        PL_TRY(project_inputs(b, p, rows, error));
     if (b->tap.call)
         memcpy(p->embeds + (int64_t)p->position * width, p->x, (size_t)rows * (size_t)width * sizeof *p->x);
     for (int i = 0; i < b->count; i++) {
@@ -367,10 +400,12 @@ static void first_inputs(const batch *b, predicting *p)
 static void next_inputs(const batch *b, predicting *p)
 {
     const tts_config *c = &b->model->config;
-    const pl_tensor *table = &b->model->network.predictor_embeddings[b->group - 1];
-    for (int i = 0; i < b->count; i++)
-        pl_embed_sum(b->compute->k, &table, pl_tts_frame(b->s[i], b->s[i]->frames) + b->group, 1, c->talker.width,
-                     p->wide + (int64_t)i * c->talker.width);
+    const pl_tensor *table = &b->model->network.predictor_embeddings[b->group - 2];
+    p->ready = recall_inputs(b, p);
+    for (int i = 0; i < b->count && !p->ready; i++) {
+        int32_t code = code_before(b, i);
+        pl_embed_sum(b->compute->k, &table, &code, 1, c->talker.width, p->wide + (int64_t)i * c->talker.width);
+    }
 }
 
 static void tap_predicted(const batch *b, const predicting *p)
@@ -392,10 +427,10 @@ static parley_status run_predictor(batch *b, parley_error *error)
         pl_kv_truncate(&b->s[i]->predictor_kv, 0);
     first_inputs(b, &p);
     for (b->group = 1; b->group < b->model->config.groups; b->group++) {
+        if (b->group > 1)
+            next_inputs(b, &p);
         PL_TRY(predict(b, &p, b->group == 1 ? 2 : 1, error));
         choose_codes(b, &p);
-        if (b->group + 1 < b->model->config.groups)
-            next_inputs(b, &p);
     }
     tap_predicted(b, &p);
     keep_running(b);

@@ -68,7 +68,8 @@ static void estimate_memory(const tts_config *config, const tts_network *network
     info->kv_bytes_per_frame = (uint64_t)t->layers * 2 * (uint64_t)t->kv_heads * (uint64_t)t->head * sizeof(uint16_t);
     info->packed_bytes = network ? network->packed_bytes : 0;
     uint64_t weights = info->file_bytes > info->packed_bytes ? info->file_bytes : info->packed_bytes;
-    info->memory_bytes = weights + info->kv_bytes_per_frame * (SPEECH_SECONDS * FRAMES_A_SECOND_2 / 2 + PROMPT_GUESS) + WORK_SPACE;
+    uint64_t projected = config->has_projection ? pl_projected_bytes(config->groups - 2, config->codebook_size, config->predictor.width) : 0;
+    info->memory_bytes = weights + projected + info->kv_bytes_per_frame * (SPEECH_SECONDS * FRAMES_A_SECOND_2 / 2 + PROMPT_GUESS) + WORK_SPACE;
 }
 
 static void copy_numbers(const tts_files *files, const tts_config *config, parley_info *info)

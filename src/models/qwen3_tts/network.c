@@ -8,15 +8,17 @@ static parley_status load_exact(pl_loader *loader, const pl_tensor *weight, cons
 }
 
 /* The predictor's weights are read 15 times a frame: heads and layers are packed one behind the other. */
-static parley_status load_predictor(pl_loader *loader, const tts_config *config, const tts_tensors *t, tts_network *n, parley_error *error)
+static parley_status load_predictor(pl_loader *loader, const tts_config *config, const tts_tensors *t, bool int8, tts_network *n, parley_error *error)
 {
     int heads = config->groups - 1;
     n->predictor_embeddings = t->predictor_embeddings;
     n->predictor_heads = PL_NEW_ARRAY(loader->arena, pl_linear, heads);
     if (!n->predictor_heads)
         return pl_fail_memory(error, "the code predictor's heads");
-    if (config->has_projection)
+    if (config->has_projection) {
         PL_TRY(pl_load_linear(loader, &t->projection.weight, t->projection.bias.data ? &t->projection.bias : NULL, &n->projection, error));
+        pl_projected_open(&n->projected, loader->arena, heads - 1, config->codebook_size, config->predictor.width, int8);
+    }
     PL_TRY(pl_lm_load(loader, config->predictor, t->predictor_blocks, &t->predictor_norm, &n->predictor, error));
     for (int i = 0; i < heads; i++)
         PL_TRY(load_exact(loader, &t->predictor_heads[i], NULL, &n->predictor_heads[i], error));
@@ -57,7 +59,7 @@ parley_status pl_tts_network_load(pl_arena *arena, pl_pool *pool, tts_files *fil
     bool speech = parts == PARLEY_PARTS_ALL || parts == PARLEY_PARTS_CLONE;
     if (speech) {
         PL_TRY(load_talker(&loader, config, tensors, network, error));
-        PL_TRY(load_predictor(&loader, config, tensors, network, error));
+        PL_TRY(load_predictor(&loader, config, tensors, what->int8_activations, network, error));
     }
     if ((speech || parts == PARLEY_PARTS_CODEC) && config->has_codec)
         PL_TRY(load_codec(&loader, config, tensors, what->codec_int8, network, error));

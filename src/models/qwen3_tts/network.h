@@ -5,6 +5,7 @@
 #include "codec/encoder.h"
 #include "lm/decoder.h"
 #include "lm/load.h"
+#include "models/qwen3_tts/projected.h"
 #include "models/qwen3_tts/tensors.h"
 #include "voice/speaker.h"
 
@@ -16,6 +17,7 @@ typedef struct tts_network {
     pl_linear codec_head;            /* [codec_vocabulary, width] */
     pl_tensor *predictor_embeddings; /* [groups - 1] of [codebook_size, talker width], in the file */
     pl_linear projection;            /* talker width -> predictor width; w.data NULL: identity */
+    pl_projected projected;          /* rows of predictor_embeddings but the last behind it */
     pl_transformer predictor;
     pl_linear *predictor_heads; /* [groups - 1] of [codebook_size, predictor width] */
     pl_codec_decoder *codec;    /* NULL: not there */
@@ -28,6 +30,7 @@ typedef struct tts_network {
 typedef struct tts_load {
     parley_parts parts;
     bool codec_int8;
+    bool int8_activations; /* what sessions take unless told otherwise */
 } tts_load;
 
 /* Packs that into `arena` (the model's). MEMORY. */
