@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """The tables of docs/QUALITY.md: each preset of each model against its source.
 
-    bench/quality.py PARLEY MODEL.. [--clips FILE] [--only REGEX]
+    bench/quality.py PARLEY MODEL.. [--texts FILE] [--clips FILE] [--only REGEX] [--threads N]
 
-MODEL that speaks: three texts; MODEL that hears: the clips named in FILE. Presets whose types do not fit a model's rows are told as such.
+MODEL that speaks: the texts of FILE, a line each, else three; MODEL that hears: the clips named in FILE. Presets whose types do not fit a model's rows are told as such.
 """
 import argparse
 import json
@@ -52,19 +52,23 @@ def main():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("parley")
     ap.add_argument("models", nargs="+")
+    ap.add_argument("--texts")
     ap.add_argument("--clips")
+    ap.add_argument("--threads")
     ap.add_argument("--only", default="")
     a = ap.parse_args()
     for model in a.models:
         info = json.loads(subprocess.run([a.parley, "info", "--json", model], capture_output=True, check=True).stdout)
         speaks = info["family"] == "qwen3_tts"
+        more = (["--texts", a.texts] if a.texts else []) if speaks else ["--clips", a.clips]
+        more += ["--threads", a.threads] if a.threads else []
         print(f"\n{os.path.basename(model)}\n", flush=True)
         for name, options in (SPEECH if speaks else HEARING).items():
             if not re.search(a.only, name):
                 continue
             with tempfile.TemporaryDirectory() as folder:
                 out = os.path.join(folder, "made.gguf")
-                told = run(a.parley, options + ([] if speaks else ["--clips", a.clips]), model, out)
+                told = run(a.parley, options + more, model, out)
                 print(row(name, os.path.getsize(out) if os.path.exists(out) else 0, told), flush=True)
 
 

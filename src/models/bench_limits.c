@@ -11,34 +11,45 @@ parley_status pl_bench_measure_limits(pl_bench_limits *limits, pl_compute *compu
     return pl_limit_read(compute, (size_t)limits->bytes, &limits->read, error);
 }
 
+void pl_bench_measure_arithmetic(pl_bench_limits *limits, const pl_compute *compute, bool int8)
+{
+    *limits = (pl_bench_limits){.int8 = int8, .arithmetic = pl_limit_arithmetic(compute, int8)};
+}
+
 static const char *arithmetic_name(const pl_bench_limits *limits)
 {
     return limits->int8 ? "int8" : "f32";
 }
 
-void pl_bench_report_limits(const pl_bench_limits *limits, const pl_compute *compute, pl_report_row report, void *context)
+static void report_read(const pl_bench_limits *limits, parley_bench_row row, pl_report_row report, void *context)
 {
     char shape[64];
-    parley_bench_row row = {.stage = "limit: read",
-                            .shape = shape,
-                            .type = "",
-                            .level = parley_cpu_name(compute->k->level),
-                            .threads = pl_pool_threads(compute->pool),
-                            .gigabytes = limits->bytes * 1e-9,
-                            .share = 1.0,
-                            .limit = "read"};
     snprintf(shape, sizeof shape, "%.0f MB again and again", limits->bytes * 1e-6);
+    row.stage = "limit: read";
+    row.shape = shape;
+    row.limit = "read";
+    row.gigabytes = limits->bytes * 1e-9;
     row.seconds = row.seconds_low = row.seconds_high = limits->bytes / limits->read;
     report(context, &row);
-    if (limits->arithmetic <= 0.0)
-        return;
+}
+
+static void report_arithmetic(const pl_bench_limits *limits, parley_bench_row row, pl_report_row report, void *context)
+{
     row.stage = "limit: arithmetic";
+    row.shape = "registers alone";
     row.type = row.limit = arithmetic_name(limits);
-    row.gigabytes = 0.0;
     row.giga_operations = limits->arithmetic * 1e-9;
     row.seconds = row.seconds_low = row.seconds_high = 1.0;
-    snprintf(shape, sizeof shape, "registers alone");
     report(context, &row);
+}
+
+void pl_bench_report_limits(const pl_bench_limits *limits, const pl_compute *compute, pl_report_row report, void *context)
+{
+    const parley_bench_row row = {.type = "", .level = parley_cpu_name(compute->k->level), .threads = pl_pool_threads(compute->pool), .share = 1.0};
+    if (limits->read > 0.0)
+        report_read(limits, row, report, context);
+    if (limits->arithmetic > 0.0)
+        report_arithmetic(limits, row, report, context);
 }
 
 void pl_bench_share(const pl_bench_limits *limits, parley_bench_row *row)

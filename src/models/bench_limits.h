@@ -15,7 +15,10 @@ typedef struct pl_bench_limits {
 /* For stages that walk `bytes` of weights of this type. */
 parley_status pl_bench_measure_limits(pl_bench_limits *limits, pl_compute *compute, double bytes, pl_type type, parley_error *error);
 
-/* Two rows: reading, arithmetic. */
+/* Of arithmetic alone: for work whose reading is not counted. */
+void pl_bench_measure_arithmetic(pl_bench_limits *limits, const pl_compute *compute, bool int8);
+
+/* A row for reading and one for arithmetic, of what was measured and is known. */
 void pl_bench_report_limits(const pl_bench_limits *limits, const pl_compute *compute, pl_report_row report, void *context);
 
 /* Fills in the row's share and limit. */

@@ -230,6 +230,13 @@ static parley_status bench_predictor(bench *b, parley_error *error)
     return PARLEY_OK;
 }
 
+/* The codec's arithmetic is its own; how much of its weights is read again is not known. */
+static void measure_codec_limit(bench *b, bool int8)
+{
+    pl_bench_measure_arithmetic(&b->limits, &b->compute, int8);
+    report_limits(b);
+}
+
 static parley_status bench_codec(bench *b, int frames, parley_error *error)
 {
     char name[48];
@@ -276,6 +283,7 @@ static parley_status compare_with_exact(bench *b, pl_arena *arena, parley_error 
     PL_TRY(pl_codec_decoder_load(&loader, &b->m->config.codec, &b->m->tensors.codec, &decoder, error));
     PL_TRY(pl_codec_state_open(&b->m->env.allocator, decoder, &b->codec, error));
     b->decoder = decoder;
+    measure_codec_limit(b, false);
     parley_status status = decode_first(b, exact, error);
     snprintf(shape, sizeof shape, "%d frames at once, int8 at %.1f dB", CODEC_FRAMES, signal_to_noise(exact, rounded, count));
     if (status == PARLEY_OK)
@@ -288,6 +296,7 @@ static parley_status compare_with_exact(bench *b, pl_arena *arena, parley_error 
 
 static parley_status bench_codecs(bench *b, parley_error *error)
 {
+    measure_codec_limit(b, pl_codec_decoder_is_int8(b->decoder));
     PL_TRY(bench_codec(b, 1, error));
     PL_TRY(bench_codec(b, CODEC_FRAMES, error));
     if (!pl_codec_decoder_is_int8(b->decoder))
