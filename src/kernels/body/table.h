@@ -1,5 +1,5 @@
-/* Everything that a level's file needs behind its vectors (LANES, vf_, vi_, q_, ..): the bodies and the table. All names are static, so that no
- * function compiled for a stronger processor can be picked by the linker for a weaker one. */
+/* Everything that a level's file needs behind its vectors (LANES, vf_, vi_, q_, ..): the bodies and the table. All functions are static, so that
+ * none compiled for a stronger processor can be picked by the linker for a weaker one; the tables of tiles are named after their level. */
 #include "kernels/levels.h"
 #include "base/status.h"
 #include "kernels/panels.h"
